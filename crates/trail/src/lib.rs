@@ -1,0 +1,21 @@
+//! What cannot be denied.
+//!
+//! An *entry* is one event: a canonical header, whose hash links it to the
+//! entry before it in its stream, and *parts*, whose salted commitments are in
+//! the header, so that a part can be erased and every proof stays valid. The
+//! entry hashes of all streams, in the order in which they became durable, are
+//! the leaves of one RFC 6962 Merkle log with signed checkpoints.
+//!
+//! Nothing here reads a file, a clock or a random source. The bytes are fixed
+//! in `docs/trail-format.md`.
+
+pub mod canonical;
+pub mod entry;
+pub mod hash;
+pub mod json;
+pub mod registry;
+pub mod time;
+
+pub use entry::{Draft, Header, Part, Sealed};
+pub use hash::Hash;
+pub use time::Micros;

@@ -1,0 +1,129 @@
+//! Moments: whole microseconds since 1970, UTC.
+//!
+//! There is no clock here; whoever calls brings the time. On the wire a moment
+//! is RFC 3339 with exactly six digits and `Z`, so that text sorts as time.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// Microseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Micros(pub i64);
+
+impl Micros {
+    pub const SECOND: i64 = 1_000_000;
+
+    pub fn plus_seconds(self, seconds: i64) -> Micros {
+        Micros(self.0.saturating_add(seconds.saturating_mul(Self::SECOND)))
+    }
+
+    /// Reads an ISO 8601 moment with an offset (`Z` or `±hh:mm`), any number of
+    /// fraction digits. A space where a query string ate the `+` is forgiven.
+    /// A moment finer than a microsecond is rounded down.
+    pub fn parse(text: &str) -> Option<Micros> {
+        let text = match text.rfind(' ') {
+            Some(at) if at > 10 => Cow::Owned(format!("{}+{}", &text[..at], &text[at + 1..])),
+            _ => Cow::Borrowed(text),
+        };
+        let stamp: jiff::Timestamp = text.parse().ok()?;
+        let micros = stamp.as_nanosecond().div_euclid(1000);
+        Some(Micros(i64::try_from(micros).ok()?))
+    }
+}
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micro = self.0.rem_euclid(Self::SECOND);
+        let seconds = self.0.div_euclid(Self::SECOND);
+        let (days, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+        let (year, month, day) = civil_from_days(days);
+        let (hour, minute, second) = (
+            second_of_day / 3600,
+            second_of_day / 60 % 60,
+            second_of_day % 60,
+        );
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z"
+        )
+    }
+}
+
+/// The proleptic Gregorian date of a day number, counted in 400-year eras that
+/// begin in March, so that the leap day is the last of its year.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+impl Serialize for Micros {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Micros {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Micros::parse(&text).ok_or_else(|| D::Error::custom("expected an RFC 3339 moment"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Micros;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_moment_is_written_with_six_digits_and_z() {
+        assert_eq!(Micros(0).to_string(), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(Micros(-1).to_string(), "1969-12-31T23:59:59.999999Z");
+        assert_eq!(
+            Micros(1_772_872_260_000_001).to_string(),
+            "2026-03-07T08:31:00.000001Z"
+        );
+    }
+
+    #[test]
+    fn offsets_fractions_and_an_eaten_plus_are_read() {
+        let expected = Some(Micros(1_772_872_260_000_000));
+        for text in [
+            "2026-03-07T08:31:00Z",
+            "2026-03-07T09:31:00.000+01:00",
+            "2026-03-07T09:31:00 01:00",
+            "2026-03-07 08:31:00Z",
+        ] {
+            assert_eq!(Micros::parse(text), expected, "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-03-07",
+            "2026-03-07T08:31:00",
+            "1772872260",
+        ] {
+            assert_eq!(Micros::parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(micros in -60_000_000_000_000_000i64..250_000_000_000_000_000) {
+            prop_assert_eq!(Micros::parse(&Micros(micros).to_string()), Some(Micros(micros)));
+        }
+    }
+}
