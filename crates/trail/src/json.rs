@@ -6,7 +6,18 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
 use crate::canonical::MAX_INTEGER;
+
+/// For `deserialize_with`: keeps a field's exact bytes, and tells a field that
+/// is `null` from one that is absent (with `default`).
+pub fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&'a RawValue>::deserialize(deserializer).map(Some)
+}
 
 /// How strict to be.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,72 @@
+//! What an owner or the operator can ask for. Hashes and ids come with the
+//! command: nothing here draws a random number.
+
+use trail::Micros;
+
+use crate::{bucket::Rate, secret::SecretHash, state::Role};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    CreateUser {
+        name: String,
+        role: Option<Role>,
+        token_id: String,
+        token_hash: SecretHash,
+    },
+    IssueToken {
+        name: String,
+        token_id: String,
+        token_hash: SecretHash,
+    },
+    SetRole {
+        name: String,
+        role: Role,
+    },
+    SuspendUser {
+        name: String,
+    },
+    ResumeUser {
+        name: String,
+    },
+    DeactivateUser {
+        name: String,
+    },
+    CreateKey(NewKey),
+    RevokeKey {
+        key_id: String,
+    },
+    RotateKey {
+        key_id: String,
+        new_key_id: String,
+        new_hash: SecretHash,
+        old_expires_at: Micros,
+    },
+    AllowWebhook {
+        pattern: String,
+        networks: Vec<String>,
+        ca_pem: Option<String>,
+    },
+    RemoveWebhook {
+        pattern: String,
+    },
+    SetRetention {
+        kind: String,
+        days: Option<u32>,
+    },
+    RecordSecret {
+        agent_id: String,
+    },
+}
+
+/// A key for an agent, which is made if it does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKey {
+    pub agent_id: String,
+    /// For a new agent; the first active owner otherwise.
+    pub owner: Option<String>,
+    pub key_id: String,
+    pub hash: SecretHash,
+    pub test: bool,
+    pub orchestrates: Vec<String>,
+    pub rate: Option<Rate>,
+}

@@ -1,0 +1,324 @@
+//! What an administrative command leads to, or why it is refused.
+
+use trail::{Hash, Micros};
+
+use crate::{
+    bucket::Rate,
+    command::{Command, NewKey},
+    event::*,
+    rejection::Rejection,
+    state::{Key, Role, State, User, UserState},
+};
+
+/// Names that mean something on the trail.
+const RESERVED: [&str; 9] = [
+    "system", "protocol", "fallback", "operator", "admin", "owner", "reviewer", "viewer", "agent",
+];
+
+/// This state is held whole in memory, so each kind of thing has a limit.
+const MAX_USERS: usize = 10_000;
+const MAX_AGENTS: usize = 100_000;
+const MAX_KEYS: usize = 200_000;
+const MAX_ALLOW_RULES: usize = 1_000;
+const MAX_ORCHESTRATED: usize = 64;
+const AGENT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=128;
+const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=36_500;
+const DELIVERY_TYPES: [&str; 4] = ["update", "question", "output", "alert"];
+
+pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event>, Rejection> {
+    match command {
+        Command::CreateUser {
+            name,
+            role,
+            token_id,
+            token_hash,
+        } => {
+            check_name(name)?;
+            if state.users.contains_key(name) {
+                return Err(Rejection::UserExists(name.clone()));
+            }
+            let role = match (state.users.is_empty(), role) {
+                (true, None | Some(Role::Owner)) => Role::Owner,
+                (true, Some(_)) => return Err(Rejection::FirstMustBeOwner),
+                (false, role) => role.unwrap_or(Role::Reviewer),
+            };
+            room(state.users.len(), MAX_USERS, "users")?;
+            let token = TokenIssued {
+                hash: Hash(*token_hash),
+                name: name.clone(),
+                token_id: token_id.clone(),
+            };
+            Ok(vec![
+                UserCreated {
+                    name: name.clone(),
+                    role,
+                }
+                .into(),
+                token.into(),
+            ])
+        }
+        Command::IssueToken {
+            name,
+            token_id,
+            token_hash,
+        } => {
+            let user = user(state, name)?;
+            let token = TokenIssued {
+                hash: Hash(*token_hash),
+                name: user.name.clone(),
+                token_id: token_id.clone(),
+            };
+            Ok(vec![token.into()])
+        }
+        Command::SetRole { name, role } => {
+            let user = user(state, name)?;
+            if *role != Role::Owner {
+                spare_last_owner(state, user)?;
+            }
+            let changed = user.role != *role;
+            Ok(once(
+                changed,
+                RoleSet {
+                    name: name.clone(),
+                    role: *role,
+                },
+            ))
+        }
+        Command::SuspendUser { name } => set_state(state, name, UserState::Suspended),
+        Command::ResumeUser { name } => set_state(state, name, UserState::Active),
+        Command::DeactivateUser { name } => set_state(state, name, UserState::Deactivated),
+        Command::CreateKey(new) => create_key(state, new),
+        Command::RevokeKey { key_id } => {
+            let key = key(state, key_id)?;
+            let event = KeyRevoked {
+                key_id: key_id.clone(),
+                owner: owner_of(state, key),
+            };
+            Ok(once(key.revoked_at.is_none(), event))
+        }
+        Command::RotateKey {
+            key_id,
+            new_key_id,
+            new_hash,
+            old_expires_at,
+        } => {
+            let old = key(state, key_id)?;
+            if !old.is_active(now) {
+                return Err(Rejection::KeyRevoked(key_id.clone()));
+            }
+            room(state.keys.len(), MAX_KEYS, "keys")?;
+            let owner = owner_of(state, old);
+            let created = KeyCreated {
+                agent_id: old.agent_id.clone(),
+                hash: Hash(*new_hash),
+                key_id: new_key_id.clone(),
+                orchestrates: old.orchestrates.clone(),
+                owner: owner.clone(),
+                rate: old.rate,
+                test: old.test,
+            };
+            let expires_at = old
+                .expires_at
+                .map_or(*old_expires_at, |at| at.min(*old_expires_at));
+            let expiry = KeyExpirySet {
+                expires_at,
+                key_id: key_id.clone(),
+                owner,
+            };
+            Ok(vec![created.into(), expiry.into()])
+        }
+        Command::AllowWebhook {
+            pattern,
+            networks,
+            ca_pem,
+        } => {
+            if state.allowlist.contains_key(pattern) {
+                return Err(Rejection::AlreadyAllowed(pattern.clone()));
+            }
+            room(state.allowlist.len(), MAX_ALLOW_RULES, "allowlist entries")?;
+            let (ca_pem, networks) = (ca_pem.clone(), networks.clone());
+            Ok(vec![
+                WebhookAllowed {
+                    ca_pem,
+                    networks,
+                    pattern: pattern.clone(),
+                }
+                .into(),
+            ])
+        }
+        Command::RemoveWebhook { pattern } => match state.allowlist.contains_key(pattern) {
+            true => Ok(vec![
+                WebhookRemoved {
+                    pattern: pattern.clone(),
+                }
+                .into(),
+            ]),
+            false => Err(Rejection::NotAllowed(pattern.clone())),
+        },
+        Command::SetRetention { kind, days } => {
+            if !DELIVERY_TYPES.contains(&kind.as_str()) {
+                return Err(Rejection::NoSuchType(kind.clone()));
+            }
+            if days.is_some_and(|days| !RETENTION_DAYS.contains(&days)) {
+                return Err(Rejection::BadRetention);
+            }
+            let changed = state.retention.get(kind) != days.as_ref();
+            Ok(once(
+                changed,
+                RetentionSet {
+                    days: *days,
+                    r#type: kind.clone(),
+                },
+            ))
+        }
+        Command::RecordSecret { agent_id } => {
+            let agent = state
+                .agents
+                .get(agent_id)
+                .ok_or_else(|| Rejection::NoSuchAgent(agent_id.clone()))?;
+            let owner = agent.owner.clone();
+            Ok(vec![
+                WebhookSecretSet {
+                    agent_id: agent_id.clone(),
+                    owner,
+                }
+                .into(),
+            ])
+        }
+    }
+}
+
+/// A change that is made already is no event.
+fn once(changed: bool, event: impl Into<Event>) -> Vec<Event> {
+    if changed {
+        vec![event.into()]
+    } else {
+        Vec::new()
+    }
+}
+
+fn room(used: usize, max: usize, what: &'static str) -> Result<(), Rejection> {
+    if used < max {
+        Ok(())
+    } else {
+        Err(Rejection::TooMany { what, max })
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Rejection> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !starts || name.len() > 64 || !name.chars().all(plain) {
+        return Err(Rejection::BadName(name.to_owned()));
+    }
+    match RESERVED.contains(&name) {
+        true => Err(Rejection::ReservedName(name.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// A user who has not been deactivated.
+fn user<'a>(state: &'a State, name: &str) -> Result<&'a User, Rejection> {
+    let user = state
+        .users
+        .get(name)
+        .ok_or_else(|| Rejection::NoSuchUser(name.to_owned()))?;
+    match user.state {
+        UserState::Deactivated => Err(Rejection::Deactivated(name.to_owned())),
+        _ => Ok(user),
+    }
+}
+
+fn set_state(state: &State, name: &str, to: UserState) -> Result<Vec<Event>, Rejection> {
+    let user = user(state, name)?;
+    if to != UserState::Active {
+        spare_last_owner(state, user)?;
+    }
+    Ok(once(
+        user.state != to,
+        UserStateSet {
+            name: name.to_owned(),
+            state: to,
+        },
+    ))
+}
+
+/// Somebody must be left who can administer the server.
+fn spare_last_owner(state: &State, user: &User) -> Result<(), Rejection> {
+    let counts = user.role == Role::Owner && user.state == UserState::Active;
+    match counts && state.active_owners() == 1 {
+        true => Err(Rejection::LastOwner(user.name.clone())),
+        false => Ok(()),
+    }
+}
+
+fn key<'a>(state: &'a State, key_id: &str) -> Result<&'a Key, Rejection> {
+    state
+        .keys
+        .get(key_id)
+        .ok_or_else(|| Rejection::NoSuchKey(key_id.to_owned()))
+}
+
+fn owner_of(state: &State, key: &Key) -> String {
+    state
+        .agents
+        .get(&key.agent_id)
+        .map(|agent| agent.owner.clone())
+        .unwrap_or_default()
+}
+
+fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
+    check_agent_id(&new.agent_id)?;
+    new.orchestrates
+        .iter()
+        .try_for_each(|id| check_agent_id(id))?;
+    if new.orchestrates.len() > MAX_ORCHESTRATED {
+        let named = new.orchestrates.len();
+        return Err(Rejection::TooManyAgents {
+            named,
+            max: MAX_ORCHESTRATED,
+        });
+    }
+    room(state.keys.len(), MAX_KEYS, "keys")?;
+    let mut events = Vec::new();
+    let owner = match state.agents.get(&new.agent_id) {
+        Some(agent) => agent.owner.clone(),
+        None => {
+            room(state.agents.len(), MAX_AGENTS, "agents")?;
+            let owner = match &new.owner {
+                Some(name) => user(state, name)?,
+                None => state.first_owner().ok_or(Rejection::NoOwner)?,
+            };
+            let (agent_id, owner) = (new.agent_id.clone(), owner.name.clone());
+            events.push(
+                AgentAdded {
+                    agent_id,
+                    owner: owner.clone(),
+                }
+                .into(),
+            );
+            owner
+        }
+    };
+    let created = KeyCreated {
+        agent_id: new.agent_id.clone(),
+        hash: Hash(new.hash),
+        key_id: new.key_id.clone(),
+        orchestrates: new.orchestrates.clone(),
+        owner,
+        rate: new
+            .rate
+            .unwrap_or(if new.test { Rate::TEST } else { Rate::LIVE }),
+        test: new.test,
+    };
+    events.push(created.into());
+    Ok(events)
+}
+
+fn check_agent_id(agent_id: &str) -> Result<(), Rejection> {
+    let fits = AGENT_ID_CHARS.contains(&agent_id.chars().count());
+    match fits && !agent_id.chars().any(char::is_control) {
+        true => Ok(()),
+        false => Err(Rejection::BadAgentId),
+    }
+}

@@ -1,0 +1,185 @@
+//! What changed, as facts on `account/{owner}` and `admin`.
+
+use serde::{Deserialize, Serialize};
+use trail::{Hash, Micros};
+
+use crate::{bucket::Rate, state::Role};
+
+trail::registry! {
+    /// Users, agents, keys, tokens and server-wide rules.
+    Event {
+        AccessDenied(AccessDenied) = "access_denied",
+        AccessFailed(AccessFailed) = "access_failed",
+        AgentAdded(AgentAdded) = "agent_added",
+        KeyCreated(KeyCreated) = "key_created",
+        KeyExpirySet(KeyExpirySet) = "key_expiry_set",
+        KeyRevoked(KeyRevoked) = "key_revoked",
+        LogKeyRotated(LogKeyRotated) = "log_key_rotated",
+        LogRestored(LogRestored) = "log_restored",
+        LogStarted(LogStarted) = "log_started",
+        RetentionSet(RetentionSet) = "retention_set",
+        RoleSet(RoleSet) = "role_set",
+        TokenIssued(TokenIssued) = "token_issued",
+        UserCreated(UserCreated) = "user_created",
+        UserStateSet(UserStateSet) = "user_state_set",
+        WebhookAllowed(WebhookAllowed) = "webhook_allowed",
+        WebhookRemoved(WebhookRemoved) = "webhook_removed",
+        WebhookSecretSet(WebhookSecretSet) = "webhook_secret_set",
+    }
+}
+
+/// The stream an event belongs on when it concerns the whole server.
+pub const ADMIN: &str = "admin";
+
+/// The first entry of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogStarted {
+    pub algorithm: String,
+    pub key: String,
+    pub origin: String,
+}
+
+/// A backup was restored: what follows is a new log that begins with the
+/// entries of the old one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRestored {
+    pub key: String,
+    pub old_checkpoint: String,
+    pub old_origin: String,
+    pub origin: String,
+}
+
+/// The log's signing key changed; both keys sign the change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogKeyRotated {
+    pub new_key: String,
+    pub new_signature: String,
+    pub old_key: String,
+    pub old_signature: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserCreated {
+    pub name: String,
+    pub role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleSet {
+    pub name: String,
+    pub role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserStateSet {
+    pub name: String,
+    pub state: crate::state::UserState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenIssued {
+    pub hash: Hash,
+    pub name: String,
+    pub token_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentAdded {
+    pub agent_id: String,
+    pub owner: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyCreated {
+    pub agent_id: String,
+    pub hash: Hash,
+    pub key_id: String,
+    pub orchestrates: Vec<String>,
+    pub owner: String,
+    pub rate: Rate,
+    pub test: bool,
+}
+
+/// Rotation: the old key works until then, beside its successor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyExpirySet {
+    pub expires_at: Micros,
+    pub key_id: String,
+    pub owner: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRevoked {
+    pub key_id: String,
+    pub owner: String,
+}
+
+/// The agent's webhook secret was made or rotated; the secret is kept sealed,
+/// elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookSecretSet {
+    pub agent_id: String,
+    pub owner: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookAllowed {
+    pub ca_pem: Option<String>,
+    pub networks: Vec<String>,
+    pub pattern: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookRemoved {
+    pub pattern: String,
+}
+
+/// `None`: content of this type is kept for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetentionSet {
+    pub days: Option<u32>,
+    pub r#type: String,
+}
+
+/// Requests that failed before anyone was recognised, one entry a source and
+/// minute, so that nobody can fill the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessFailed {
+    pub count: u64,
+    pub source: String,
+}
+
+/// Someone who was recognised asked for what is not theirs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessDenied {
+    pub code: String,
+    pub stream: String,
+    pub what: String,
+    pub who: String,
+}
+
+impl Event {
+    /// The stream that this event belongs on.
+    pub fn stream(&self) -> String {
+        let account = |owner: &str| format!("account/{owner}");
+        match self {
+            Event::UserCreated(facts) => account(&facts.name),
+            Event::RoleSet(facts) => account(&facts.name),
+            Event::UserStateSet(facts) => account(&facts.name),
+            Event::TokenIssued(facts) => account(&facts.name),
+            Event::AgentAdded(facts) => account(&facts.owner),
+            Event::KeyCreated(facts) => account(&facts.owner),
+            Event::KeyExpirySet(facts) => account(&facts.owner),
+            Event::KeyRevoked(facts) => account(&facts.owner),
+            Event::WebhookSecretSet(facts) => account(&facts.owner),
+            Event::AccessDenied(facts) => facts.stream.clone(),
+            Event::LogStarted(_)
+            | Event::LogRestored(_)
+            | Event::LogKeyRotated(_)
+            | Event::WebhookAllowed(_)
+            | Event::WebhookRemoved(_)
+            | Event::RetentionSet(_)
+            | Event::AccessFailed(_) => ADMIN.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Who may ask: users and roles, agents and their keys, tokens, the callback
+//! allowlist and retention rules.
+//!
+//! The whole of it is small and is held in memory; nothing here grows with the
+//! number of deliveries. Secrets never enter: only their hashes do.
+
+pub mod bucket;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod rejection;
+pub mod secret;
+pub mod state;
+
+pub use bucket::{Bucket, Rate};
+pub use command::Command;
+pub use decide::decide;
+pub use event::Event;
+pub use rejection::Rejection;
+pub use state::{Agent, AllowRule, Key, Role, State, Token, User, UserState};

@@ -1,0 +1,79 @@
+//! Why an administrative command is refused.
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    #[error(
+        "\"{0}\" cannot be a user name: use 1 to 64 lowercase letters, digits, - or _, starting with a letter."
+    )]
+    BadName(String),
+    #[error("\"{0}\" is a name the protocol uses itself. Choose another.")]
+    ReservedName(String),
+    #[error("There is already a user \"{0}\". Choose another name.")]
+    UserExists(String),
+    #[error("There is no user \"{0}\".")]
+    NoSuchUser(String),
+    #[error("The first user must be an owner. Leave the role out, or say owner.")]
+    FirstMustBeOwner,
+    #[error("\"{0}\" is the last active owner. Make another owner first.")]
+    LastOwner(String),
+    #[error("\"{0}\" was deactivated for good. Create a new user.")]
+    Deactivated(String),
+    #[error("An agent needs an owner. Create a user first: wakeful user create NAME.")]
+    NoOwner,
+    #[error("An agent id has 1 to 128 characters and none of them is a control character.")]
+    BadAgentId,
+    #[error("There is no agent \"{0}\".")]
+    NoSuchAgent(String),
+    #[error("There is no key \"{0}\".")]
+    NoSuchKey(String),
+    #[error("The key \"{0}\" is revoked. Create a new one.")]
+    KeyRevoked(String),
+    #[error("An orchestrator key names at most {max} agents; this one names {named}.")]
+    TooManyAgents { named: usize, max: usize },
+    #[error("This server has {max} {what} already, which is its limit. Remove one first.")]
+    TooMany { what: &'static str, max: usize },
+    #[error("\"{0}\" is on the allowlist already. Remove it first to change it.")]
+    AlreadyAllowed(String),
+    #[error("\"{0}\" is not on the allowlist.")]
+    NotAllowed(String),
+    #[error("A retention rule keeps content for 1 to 36500 days.")]
+    BadRetention,
+    #[error("\"{0}\" is not a delivery type.")]
+    NoSuchType(String),
+}
+
+impl Rejection {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Rejection::BadName(_) => "bad_name",
+            Rejection::ReservedName(_) => "reserved_name",
+            Rejection::UserExists(_) => "user_exists",
+            Rejection::NoSuchUser(_) => "no_such_user",
+            Rejection::FirstMustBeOwner => "first_must_be_owner",
+            Rejection::LastOwner(_) => "last_owner",
+            Rejection::Deactivated(_) => "user_deactivated",
+            Rejection::NoOwner => "no_owner",
+            Rejection::BadAgentId => "bad_agent_id",
+            Rejection::NoSuchAgent(_) => "no_such_agent",
+            Rejection::NoSuchKey(_) => "no_such_key",
+            Rejection::KeyRevoked(_) => "key_revoked",
+            Rejection::TooManyAgents { .. } => "too_many_agents",
+            Rejection::TooMany { .. } => "limit_reached",
+            Rejection::AlreadyAllowed(_) => "already_allowed",
+            Rejection::NotAllowed(_) => "not_on_allowlist",
+            Rejection::BadRetention => "bad_retention",
+            Rejection::NoSuchType(_) => "unknown_value",
+        }
+    }
+
+    /// Whether the thing named does not exist (as against: may not be done).
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self,
+            Rejection::NoSuchUser(_)
+                | Rejection::NoSuchAgent(_)
+                | Rejection::NoSuchKey(_)
+                | Rejection::NotAllowed(_)
+        )
+    }
+}

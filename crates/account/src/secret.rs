@@ -1,0 +1,38 @@
+//! Keys and tokens: how they are spelled, and the hash that is all we keep.
+
+use hex::BASE64URL_NOPAD;
+use sha2::{Digest, Sha256};
+
+/// What a secret opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An agent's key for development.
+    TestKey,
+    /// An agent's key.
+    LiveKey,
+    /// A human's account token.
+    User,
+}
+
+impl Kind {
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Kind::TestKey => "wk_test_",
+            Kind::LiveKey => "wk_live_",
+            Kind::User => "wl_",
+        }
+    }
+
+    /// The text that its holder is shown, once.
+    pub fn spell(self, random: [u8; 32]) -> String {
+        format!("{}{}", self.prefix(), BASE64URL_NOPAD.encode(&random))
+    }
+}
+
+/// All that is stored of a secret. The secret has 256 random bits, so a fast
+/// hash without a salt cannot be searched.
+pub type SecretHash = [u8; 32];
+
+pub fn hash(secret: &str) -> SecretHash {
+    Sha256::digest(secret.as_bytes()).into()
+}

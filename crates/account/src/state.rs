@@ -1,0 +1,266 @@
+//! Users, agents, keys and rules as they stand, and how events change them.
+//!
+//! `apply` cannot fail and decides nothing: an event that names something
+//! unknown changes nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use trail::{Hash, Micros};
+
+use crate::{bucket::Rate, event::Event, secret::SecretHash};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Viewer,
+    Reviewer,
+    Owner,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Viewer, Role::Reviewer, Role::Owner];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Reviewer => "reviewer",
+            Role::Owner => "owner",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Role> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+
+    pub fn may_answer(self) -> bool {
+        self >= Role::Reviewer
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UserState {
+    Active,
+    Suspended,
+    Deactivated,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    pub name: String,
+    pub role: Role,
+    pub state: UserState,
+    pub created_at: Micros,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    pub token_id: String,
+    pub name: String,
+    pub hash: Hash,
+    pub created_at: Micros,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub agent_id: String,
+    pub owner: String,
+    pub created_at: Micros,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    pub key_id: String,
+    pub agent_id: String,
+    pub hash: Hash,
+    pub test: bool,
+    pub orchestrates: Vec<String>,
+    pub rate: Rate,
+    pub created_at: Micros,
+    pub expires_at: Option<Micros>,
+    pub revoked_at: Option<Micros>,
+}
+
+impl Key {
+    pub fn is_active(&self, now: Micros) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
+    }
+
+    /// Whether deliveries of this agent may be read with the key.
+    pub fn may_read(&self, agent_id: &str) -> bool {
+        self.agent_id == agent_id || self.orchestrates.iter().any(|other| other == agent_id)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllowRule {
+    pub pattern: String,
+    pub networks: Vec<String>,
+    pub ca_pem: Option<String>,
+    pub created_at: Micros,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    pub users: BTreeMap<String, User>,
+    pub tokens: BTreeMap<String, Token>,
+    pub agents: BTreeMap<String, Agent>,
+    pub keys: BTreeMap<String, Key>,
+    pub allowlist: BTreeMap<String, AllowRule>,
+    /// Days by delivery type.
+    pub retention: BTreeMap<String, u32>,
+    #[serde(skip)]
+    token_by_hash: HashMap<SecretHash, String>,
+    #[serde(skip)]
+    key_by_hash: HashMap<SecretHash, String>,
+}
+
+impl State {
+    /// The active user whose token hashes to this.
+    pub fn user_by_token(&self, hash: &SecretHash) -> Option<&User> {
+        let token = self.tokens.get(self.token_by_hash.get(hash)?)?;
+        self.users
+            .get(&token.name)
+            .filter(|user| user.state == UserState::Active)
+    }
+
+    /// The key that hashes to this, if it still works.
+    pub fn key_by_secret(&self, hash: &SecretHash, now: Micros) -> Option<&Key> {
+        self.keys
+            .get(self.key_by_hash.get(hash)?)
+            .filter(|key| key.is_active(now))
+    }
+
+    pub fn first_owner(&self) -> Option<&User> {
+        let owners = self.users.values().filter(|user| is_active_owner(user));
+        owners.min_by_key(|user| user.created_at)
+    }
+
+    pub fn active_owners(&self) -> usize {
+        self.users
+            .values()
+            .filter(|user| is_active_owner(user))
+            .count()
+    }
+
+    /// Restores the look-ups by hash after the maps were filled from storage.
+    pub fn reindex(&mut self) {
+        self.token_by_hash = self
+            .tokens
+            .values()
+            .map(|token| (token.hash.0, token.token_id.clone()))
+            .collect();
+        self.key_by_hash = self
+            .keys
+            .values()
+            .map(|key| (key.hash.0, key.key_id.clone()))
+            .collect();
+    }
+
+    pub fn apply(&mut self, event: &Event, at: Micros) {
+        match event.clone() {
+            Event::UserCreated(e) => {
+                let user = User {
+                    name: e.name,
+                    role: e.role,
+                    state: UserState::Active,
+                    created_at: at,
+                };
+                self.users.insert(user.name.clone(), user);
+            }
+            Event::RoleSet(e) => {
+                if let Some(user) = self.users.get_mut(&e.name) {
+                    user.role = e.role;
+                }
+            }
+            Event::UserStateSet(e) => {
+                if let Some(user) = self.users.get_mut(&e.name) {
+                    user.state = e.state;
+                }
+            }
+            Event::TokenIssued(e) => {
+                // A new token replaces the user's older ones.
+                let old = self.tokens.values().filter(|token| token.name == e.name);
+                let old: Vec<String> = old.map(|token| token.token_id.clone()).collect();
+                for token_id in old {
+                    if let Some(token) = self.tokens.remove(&token_id) {
+                        self.token_by_hash.remove(&token.hash.0);
+                    }
+                }
+                self.token_by_hash.insert(e.hash.0, e.token_id.clone());
+                let token = Token {
+                    token_id: e.token_id,
+                    name: e.name,
+                    hash: e.hash,
+                    created_at: at,
+                };
+                self.tokens.insert(token.token_id.clone(), token);
+            }
+            Event::AgentAdded(e) => {
+                let agent = Agent {
+                    agent_id: e.agent_id,
+                    owner: e.owner,
+                    created_at: at,
+                };
+                self.agents.insert(agent.agent_id.clone(), agent);
+            }
+            Event::KeyCreated(e) => {
+                self.key_by_hash.insert(e.hash.0, e.key_id.clone());
+                let key = Key {
+                    key_id: e.key_id,
+                    agent_id: e.agent_id,
+                    hash: e.hash,
+                    test: e.test,
+                    orchestrates: e.orchestrates,
+                    rate: e.rate,
+                    created_at: at,
+                    expires_at: None,
+                    revoked_at: None,
+                };
+                self.keys.insert(key.key_id.clone(), key);
+            }
+            Event::KeyExpirySet(e) => {
+                if let Some(key) = self.keys.get_mut(&e.key_id) {
+                    key.expires_at = Some(e.expires_at);
+                }
+            }
+            Event::KeyRevoked(e) => {
+                if let Some(key) = self.keys.get_mut(&e.key_id) {
+                    key.revoked_at = Some(at);
+                }
+            }
+            Event::WebhookAllowed(e) => {
+                let rule = AllowRule {
+                    pattern: e.pattern,
+                    networks: e.networks,
+                    ca_pem: e.ca_pem,
+                    created_at: at,
+                };
+                self.allowlist.insert(rule.pattern.clone(), rule);
+            }
+            Event::WebhookRemoved(e) => {
+                self.allowlist.remove(&e.pattern);
+            }
+            Event::RetentionSet(e) => match e.days {
+                Some(days) => {
+                    self.retention.insert(e.r#type, days);
+                }
+                None => {
+                    self.retention.remove(&e.r#type);
+                }
+            },
+            Event::AccessDenied(_)
+            | Event::AccessFailed(_)
+            | Event::LogKeyRotated(_)
+            | Event::LogRestored(_)
+            | Event::LogStarted(_)
+            | Event::WebhookSecretSet(_) => {}
+        }
+    }
+}
+
+fn is_active_owner(user: &User) -> bool {
+    user.role == Role::Owner && user.state == UserState::Active
+}

@@ -1,0 +1,254 @@
+//! The three answers: raw bytes become a [`Request`] that cannot be wrong.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use trail::json;
+
+/// Feedback is a line or a page, not a file.
+pub const FEEDBACK_CHARS: usize = 20_000;
+pub const EDITED_BYTES: usize = 1 << 20;
+pub const HOLD_SECONDS: std::ops::RangeInclusive<i64> = 0..=30;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Approved,
+    Rejected,
+    Redirected,
+}
+
+impl Verdict {
+    pub const ALL: [Verdict; 3] = [Verdict::Approved, Verdict::Rejected, Verdict::Redirected];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Approved => "approved",
+            Verdict::Rejected => "rejected",
+            Verdict::Redirected => "redirected",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Verdict> {
+        Self::ALL
+            .into_iter()
+            .find(|verdict| verdict.as_str() == text)
+    }
+}
+
+/// What a person says to an item. The texts are the exact JSON bytes received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub verdict: Verdict,
+    pub feedback: Option<Vec<u8>>,
+    pub edited_content: Option<Vec<u8>>,
+}
+
+/// An answer and how long it may be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub answer: Answer,
+    pub hold_seconds: i64,
+}
+
+/// Why an answer is refused before it is looked at against the item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("The body is {0}. Send one JSON object.")]
+    NotJson(json::Fault),
+    #[error("The body is JSON but not an object. Send one JSON object.")]
+    NotAnObject,
+    #[error("The required field \"status\" is missing. Send approved, rejected or redirected.")]
+    MissingStatus,
+    #[error("\"status\" must be one of approved, rejected, redirected.")]
+    Status,
+    #[error("\"feedback\" must be a string of at most 20000 characters, or null.")]
+    Feedback,
+    #[error("\"edited_content\" must be an object, a string or null, of at most 1 MiB.")]
+    Edited,
+    #[error("\"edited_content\" goes only with redirected. Leave it out, or redirect.")]
+    EditedWithoutRedirect,
+    #[error("redirected needs \"feedback\" or \"edited_content\": say what to do instead.")]
+    EmptyRedirect,
+    #[error("\"hold_seconds\" must be an integer from 0 to 30.")]
+    Hold,
+}
+
+impl Fault {
+    pub fn is_malformed(&self) -> bool {
+        matches!(
+            self,
+            Fault::NotJson(_) | Fault::NotAnObject | Fault::MissingStatus
+        )
+    }
+
+    pub fn code(&self) -> &'static str {
+        match self {
+            Fault::NotJson(json::Fault::DuplicateKey { .. }) => "duplicate_key",
+            Fault::NotJson(_) => "not_json",
+            Fault::NotAnObject => "not_an_object",
+            Fault::MissingStatus => "missing_field",
+            Fault::Status => "unknown_value",
+            Fault::Feedback => "bad_feedback",
+            Fault::Edited => "bad_edited_content",
+            Fault::EditedWithoutRedirect => "edited_without_redirect",
+            Fault::EmptyRedirect => "empty_redirect",
+            Fault::Hold => "hold_out_of_range",
+        }
+    }
+
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Fault::NotJson(_) | Fault::NotAnObject => None,
+            Fault::MissingStatus | Fault::Status => Some("status"),
+            Fault::Feedback => Some("feedback"),
+            Fault::Edited | Fault::EditedWithoutRedirect | Fault::EmptyRedirect => {
+                Some("edited_content")
+            }
+            Fault::Hold => Some("hold_seconds"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow, default, deserialize_with = "json::present")]
+    status: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "json::present")]
+    feedback: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "json::present")]
+    edited_content: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "json::present")]
+    hold_seconds: Option<&'a RawValue>,
+}
+
+impl Request {
+    pub fn parse(body: &[u8]) -> Result<Request, Fault> {
+        json::scan(body, json::Rules::REQUEST).map_err(Fault::NotJson)?;
+        if !body.trim_ascii_start().starts_with(b"{") {
+            return Err(Fault::NotAnObject);
+        }
+        let raw: Raw<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotAnObject)?;
+        let status = raw.status.ok_or(Fault::MissingStatus)?;
+        let verdict = serde_json::from_str(status.get()).map_err(|_| Fault::Status)?;
+        let feedback = given(raw.feedback).map(feedback).transpose()?.flatten();
+        let edited_content = given(raw.edited_content).map(edited).transpose()?;
+        let hold_seconds = given(raw.hold_seconds).map(hold).transpose()?.unwrap_or(0);
+        match verdict {
+            Verdict::Redirected if feedback.is_none() && edited_content.is_none() => {
+                Err(Fault::EmptyRedirect)
+            }
+            Verdict::Approved | Verdict::Rejected if edited_content.is_some() => {
+                Err(Fault::EditedWithoutRedirect)
+            }
+            _ => Ok(Request {
+                answer: Answer {
+                    verdict,
+                    feedback,
+                    edited_content,
+                },
+                hold_seconds,
+            }),
+        }
+    }
+}
+
+fn given(raw: Option<&RawValue>) -> Option<&RawValue> {
+    raw.filter(|raw| raw.get() != "null")
+}
+
+/// An empty string says nothing, so it counts as no feedback.
+fn feedback(raw: &RawValue) -> Result<Option<Vec<u8>>, Fault> {
+    let text: String = serde_json::from_str(raw.get()).map_err(|_| Fault::Feedback)?;
+    match text.chars().count() {
+        0 => Ok(None),
+        1..=FEEDBACK_CHARS => Ok(Some(raw.get().as_bytes().to_vec())),
+        _ => Err(Fault::Feedback),
+    }
+}
+
+fn edited(raw: &RawValue) -> Result<Vec<u8>, Fault> {
+    let bytes = raw.get().as_bytes();
+    match bytes.first() {
+        Some(b'{' | b'"') if bytes.len() <= EDITED_BYTES => Ok(bytes.to_vec()),
+        _ => Err(Fault::Edited),
+    }
+}
+
+fn hold(raw: &RawValue) -> Result<i64, Fault> {
+    let number: f64 = serde_json::from_str(raw.get()).map_err(|_| Fault::Hold)?;
+    let seconds = number as i64;
+    match number.fract() == 0.0 && HOLD_SECONDS.contains(&seconds) {
+        true => Ok(seconds),
+        false => Err(Fault::Hold),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Request, Fault> {
+        Request::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn redirected_needs_feedback_or_edited_content() {
+        assert_eq!(
+            parse(r#"{"status":"redirected"}"#),
+            Err(Fault::EmptyRedirect)
+        );
+        assert_eq!(
+            parse(r#"{"status":"redirected","feedback":""}"#),
+            Err(Fault::EmptyRedirect)
+        );
+        assert!(parse(r#"{"status":"redirected","feedback":"b"}"#).is_ok());
+        assert!(parse(r#"{"status":"redirected","edited_content":{"a":1}}"#).is_ok());
+    }
+
+    #[test]
+    fn edited_content_goes_only_with_redirected() {
+        for status in ["approved", "rejected"] {
+            let body = format!(r#"{{"status":"{status}","edited_content":"x"}}"#);
+            assert_eq!(parse(&body), Err(Fault::EditedWithoutRedirect));
+            let null = format!(r#"{{"status":"{status}","edited_content":null}}"#);
+            assert!(parse(&null).is_ok());
+        }
+        for value in ["1", "true", "[1]"] {
+            let body = format!(r#"{{"status":"redirected","edited_content":{value}}}"#);
+            assert_eq!(parse(&body), Err(Fault::Edited));
+        }
+    }
+
+    #[test]
+    fn edited_content_keeps_its_exact_bytes() {
+        let request = parse(
+            r#"{"status":"redirected","edited_content":{ "n": 1.10e400, "n2":9007199254740993 }}"#,
+        );
+        assert_eq!(
+            request.unwrap().answer.edited_content.unwrap(),
+            br#"{ "n": 1.10e400, "n2":9007199254740993 }"#
+        );
+    }
+
+    #[test]
+    fn pending_and_other_words_are_no_answer_and_a_hold_is_short() {
+        for body in [
+            r#"{"status":"pending"}"#,
+            r#"{"status":"ok"}"#,
+            r#"{"status":1}"#,
+        ] {
+            assert_eq!(parse(body), Err(Fault::Status));
+        }
+        assert_eq!(parse("{}"), Err(Fault::MissingStatus));
+        for hold in ["31", "-1", "1.5", "\"5\"", "1e99"] {
+            let body = format!(r#"{{"status":"approved","hold_seconds":{hold}}}"#);
+            assert_eq!(parse(&body), Err(Fault::Hold), "{hold}");
+        }
+        assert_eq!(
+            parse(r#"{"status":"approved","hold_seconds":5}"#)
+                .unwrap()
+                .hold_seconds,
+            5
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! First answer wins; a held answer can be undone by its author alone; a timer
+//! makes it final.
+
+use trail::Micros;
+use uuid::Uuid;
+
+use crate::{
+    Verdict,
+    answer::Request,
+    event::{AnswerHeld, AnswerUndone, Channel, DeliveryAnswered, Event},
+};
+
+/// Someone signed in, active, and allowed to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    pub name: String,
+    pub channel: Channel,
+}
+
+/// Where an item stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Open,
+    Held {
+        by: String,
+        channel: Channel,
+        verdict: Verdict,
+        until: Micros,
+    },
+    Answered {
+        by: String,
+        verdict: Verdict,
+        at: Micros,
+    },
+}
+
+/// Why a decision cannot be taken any more, or by this person.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    #[error("{by} already answered this: {}. The first answer stands.", .verdict.as_str())]
+    AlreadyAnswered {
+        by: String,
+        verdict: Verdict,
+        at: Micros,
+    },
+    #[error("{by} is answering this: {}. It becomes final at {until}.", .verdict.as_str())]
+    HeldByAnother {
+        by: String,
+        verdict: Verdict,
+        until: Micros,
+    },
+    #[error("You have answered this: {}. Undo it before you answer otherwise.", .verdict.as_str())]
+    HeldByYou { verdict: Verdict, until: Micros },
+    #[error("There is nothing to undo: no answer is being held.")]
+    NothingHeld,
+}
+
+impl Rejection {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Rejection::AlreadyAnswered { .. } => "already_answered",
+            Rejection::HeldByAnother { .. } => "held_by_another",
+            Rejection::HeldByYou { .. } => "held_by_you",
+            Rejection::NothingHeld => "nothing_held",
+        }
+    }
+}
+
+/// A person answers: at once, or held for a while.
+pub fn respond(
+    delivery_id: Uuid,
+    standing: &Standing,
+    person: &Person,
+    request: &Request,
+    now: Micros,
+) -> Result<Event, Rejection> {
+    refuse_unless_open(standing, person)?;
+    let (by, channel, status) = (person.name.clone(), person.channel, request.answer.verdict);
+    Ok(match request.hold_seconds {
+        0 => DeliveryAnswered {
+            by,
+            channel,
+            delivery_id,
+            held: false,
+            status,
+        }
+        .into(),
+        seconds => {
+            let until = now.plus_seconds(seconds);
+            AnswerHeld {
+                by,
+                channel,
+                delivery_id,
+                status,
+                until,
+            }
+            .into()
+        }
+    })
+}
+
+fn refuse_unless_open(standing: &Standing, person: &Person) -> Result<(), Rejection> {
+    match standing.clone() {
+        Standing::Open => Ok(()),
+        Standing::Held {
+            by, verdict, until, ..
+        } if by == person.name => Err(Rejection::HeldByYou { verdict, until }),
+        Standing::Held {
+            by, verdict, until, ..
+        } => Err(Rejection::HeldByAnother { by, verdict, until }),
+        Standing::Answered { by, verdict, at } => {
+            Err(Rejection::AlreadyAnswered { by, verdict, at })
+        }
+    }
+}
+
+/// The author takes a held answer back, as long as it is not final.
+pub fn undo(
+    delivery_id: Uuid,
+    standing: &Standing,
+    person: &Person,
+) -> Result<AnswerUndone, Rejection> {
+    match standing {
+        Standing::Held { by, .. } if *by == person.name => Ok(AnswerUndone {
+            by: by.clone(),
+            delivery_id,
+        }),
+        Standing::Open => Err(Rejection::NothingHeld),
+        _ => refuse_unless_open(standing, person).and(Err(Rejection::NothingHeld)),
+    }
+}
+
+/// The timer: a hold whose time is over becomes the answer, whoever is watching.
+pub fn finish(delivery_id: Uuid, standing: &Standing, now: Micros) -> Option<DeliveryAnswered> {
+    match standing {
+        Standing::Held {
+            by,
+            channel,
+            verdict,
+            until,
+        } if *until <= now => Some(DeliveryAnswered {
+            by: by.clone(),
+            channel: *channel,
+            delivery_id,
+            held: true,
+            status: *verdict,
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Answer;
+
+    const NOW: Micros = Micros(1_000_000);
+
+    fn person(name: &str) -> Person {
+        Person {
+            name: name.to_owned(),
+            channel: Channel::Api,
+        }
+    }
+
+    fn request(verdict: Verdict, hold_seconds: i64) -> Request {
+        Request {
+            answer: Answer {
+                verdict,
+                feedback: None,
+                edited_content: None,
+            },
+            hold_seconds,
+        }
+    }
+
+    fn held(by: &str) -> Standing {
+        Standing::Held {
+            by: by.to_owned(),
+            channel: Channel::Api,
+            verdict: Verdict::Rejected,
+            until: NOW.plus_seconds(5),
+        }
+    }
+
+    #[test]
+    fn the_first_answer_stands_and_a_later_one_is_told_whose_it_is() {
+        let answered = Standing::Answered {
+            by: "ann".into(),
+            verdict: Verdict::Approved,
+            at: Micros(1),
+        };
+        for name in ["ann", "bob"] {
+            assert_eq!(
+                respond(
+                    Uuid::nil(),
+                    &answered,
+                    &person(name),
+                    &request(Verdict::Rejected, 0),
+                    NOW
+                ),
+                Err(Rejection::AlreadyAnswered {
+                    by: "ann".into(),
+                    verdict: Verdict::Approved,
+                    at: Micros(1)
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn a_held_answer_keeps_others_out_and_only_its_author_may_undo_it() {
+        let ask = request(Verdict::Approved, 0);
+        let other = respond(Uuid::nil(), &held("ann"), &person("bob"), &ask, NOW).unwrap_err();
+        assert_eq!(other.code(), "held_by_another");
+        let own = respond(Uuid::nil(), &held("ann"), &person("ann"), &ask, NOW).unwrap_err();
+        assert_eq!(own.code(), "held_by_you");
+        assert_eq!(
+            undo(Uuid::nil(), &held("ann"), &person("bob"))
+                .unwrap_err()
+                .code(),
+            "held_by_another"
+        );
+        assert!(undo(Uuid::nil(), &held("ann"), &person("ann")).is_ok());
+        assert_eq!(
+            undo(Uuid::nil(), &Standing::Open, &person("ann")),
+            Err(Rejection::NothingHeld)
+        );
+    }
+
+    #[test]
+    fn a_hold_becomes_final_when_its_time_is_over_and_not_before() {
+        assert_eq!(finish(Uuid::nil(), &held("ann"), NOW), None);
+        let answered = finish(Uuid::nil(), &held("ann"), NOW.plus_seconds(5)).unwrap();
+        assert_eq!((answered.by.as_str(), answered.held), ("ann", true));
+        assert_eq!(finish(Uuid::nil(), &Standing::Open, NOW), None);
+    }
+}

@@ -1,0 +1,27 @@
+//! WAKE v1 as rules: what an agent may deliver, what it gets back, and the life
+//! of a delivery in between. No I/O, no clock, no randomness.
+//!
+//! The answer itself is not decided here: every door's items are answered in
+//! the crate `inbox`.
+
+pub mod delivery;
+pub mod event;
+pub mod fault;
+pub mod life;
+pub mod limits;
+pub mod net;
+pub mod prompt;
+pub mod response;
+pub mod signature;
+pub mod status;
+pub mod sweep;
+pub mod webhook;
+
+pub use delivery::{DetailsFormat, Kind, NewDelivery};
+pub use event::Event;
+pub use fault::Fault;
+pub use status::Status;
+
+/// The JSON Schema of the delivery and response payloads, served at
+/// `GET /wake/v1/schema.json`.
+pub const SCHEMA: &str = include_str!("schema.json");

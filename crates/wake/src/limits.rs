@@ -1,0 +1,30 @@
+//! Every maximum of this door, in one place.
+
+/// Lengths count Unicode scalar values, not bytes: people count characters.
+pub const AGENT_ID: usize = 128;
+pub const PROVIDER: usize = 64;
+pub const HEADLINE: usize = 120;
+pub const SUMMARY: usize = 280;
+
+/// Bytes of `details` as received, unless the operator sets another limit.
+pub const DETAILS_BYTES: usize = 1 << 20;
+/// What the rest of a delivery may take on the wire, escapes included.
+pub const ENVELOPE_BYTES: usize = 32 << 10;
+
+/// Longer URLs are refused by common servers and proxies anyway.
+pub const WEBHOOK_URL_BYTES: usize = 2048;
+
+pub const TIMEOUT_SECONDS: std::ops::RangeInclusive<i64> = 60..=604_800;
+
+pub const SWEEP_DEFAULT: usize = 50;
+pub const SWEEP_MAX: usize = 200;
+
+/// Keeps a long poll shorter than common proxy time-outs.
+pub const WAIT_SECONDS: u64 = 60;
+
+/// An `Idempotency-Key` is a UUID or a short name; it is remembered for a day.
+pub const IDEMPOTENCY_KEY: usize = 255;
+pub const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
+
+/// Agents one orchestrator key may sweep for; bounds the ranges one sweep merges.
+pub const ORCHESTRATED_AGENTS: usize = 64;
