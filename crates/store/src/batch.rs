@@ -1,0 +1,66 @@
+//! What the writer asks for before it decides, and what it writes afterwards.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::rows::*;
+
+/// The rows that a batch of commands needs.
+#[derive(Debug, Default)]
+pub struct Needs {
+    pub deliveries: Vec<Uuid>,
+    pub streams: Vec<String>,
+    pub buckets: Vec<String>,
+    pub idempotency: Vec<(String, String)>,
+    pub callbacks: Vec<u64>,
+    pub seen: Vec<(String, Uuid)>,
+}
+
+impl Needs {
+    pub fn is_empty(&self) -> bool {
+        self.deliveries.is_empty()
+            && self.streams.is_empty()
+            && self.buckets.is_empty()
+            && self.idempotency.is_empty()
+            && self.callbacks.is_empty()
+            && self.seen.is_empty()
+    }
+}
+
+/// Those of them that exist.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub deliveries: HashMap<Uuid, DeliveryRow>,
+    pub streams: HashMap<String, StreamRow>,
+    pub buckets: HashMap<String, BucketRow>,
+    pub idempotency: HashMap<(String, String), IdempotencyRow>,
+    pub callbacks: HashMap<u64, CallbackRow>,
+    pub seen: std::collections::HashSet<(String, Uuid)>,
+}
+
+/// What changes in one transaction. Entries stand in log order and start at
+/// `expected_size`; a store that has moved on answers `Conflict`.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub expected_size: u64,
+    pub head: Option<HeadRow>,
+    pub entries: Vec<EntryRow>,
+    pub streams: Vec<StreamRow>,
+    pub subtrees: Vec<SubtreeRow>,
+    pub new_deliveries: Vec<DeliveryRow>,
+    pub changed_deliveries: Vec<DeliveryRow>,
+    /// Pending deliveries by stream and block of 256^(level+1) numbers: how many more.
+    pub blocks: HashMap<(u64, u8, u64), i64>,
+    /// (delivery, entry) for entries after the one that received it.
+    pub history: Vec<(u64, u64)>,
+    pub callbacks: Vec<CallbackRow>,
+    pub accounts: Vec<AccountRow>,
+    pub secrets: Vec<(String, Vec<u8>)>,
+    pub buckets: Vec<BucketRow>,
+    pub idempotency: Vec<IdempotencyRow>,
+    pub seen: Vec<(String, Uuid)>,
+    /// Entries whose erasable parts go, and deliveries to take from the index.
+    pub erase_parts: Vec<u64>,
+    pub erase_from_index: Vec<u64>,
+}

@@ -1,0 +1,93 @@
+//! Where it is kept. `append` makes entries, the rows they change and the
+//! callbacks they owe durable in one transaction; everything else reads.
+//!
+//! Row types are plain: what a status number means is the engine's business.
+//! Tables are of two kinds. *Views* (deliveries, lanes, blocks, history,
+//! callbacks' existence, accounts, search) can be rebuilt from the trail.
+//! *Kept state* (secrets, rate buckets, idempotency records, seen marks,
+//! progress of callbacks) is in the backup and is not rebuilt.
+//!
+//! Nothing outside this crate names a database.
+
+mod batch;
+mod error;
+mod query;
+mod rows;
+pub mod sqlite;
+
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use trail::{Hash, Micros};
+use uuid::Uuid;
+
+pub use batch::{Batch, Loaded, Needs};
+pub use error::Error;
+pub use query::{EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, SweepPage, SweepQuery};
+pub use rows::*;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Opens the store in a data directory, creating it if it is not there.
+pub async fn open(directory: &Path) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(sqlite::Sqlite::open(directory)?))
+}
+
+/// Opens an existing store without writing to it.
+pub fn open_read_only(directory: &Path) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(sqlite::Sqlite::open_read_only(directory)?))
+}
+
+/// One backend. The first group is for the single writer, which calls one
+/// method at a time; the second may be called by anyone and never waits for it.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Where the log ends, or `None` in a new store.
+    async fn head(&self) -> Result<Option<HeadRow>>;
+    /// The rows that a batch of commands needs, in one go.
+    async fn load(&self, needs: &Needs) -> Result<Loaded>;
+    /// All or nothing, durable when it returns.
+    async fn append(&self, batch: Batch) -> Result<()>;
+    /// Adds at most `limit` deliveries to the full-text index, which may lag;
+    /// true while there is more to add.
+    async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool>;
+    /// Forgets idempotency records older than this.
+    async fn forget_idempotency(&self, before: Micros) -> Result<()>;
+    /// After an erasure: leaves no copy of removed bytes in logs or free pages.
+    async fn scrub(&self) -> Result<()>;
+    /// Empties the views, before they are rebuilt from the trail.
+    async fn clear_views(&self) -> Result<()>;
+
+    /// Deliveries whose timer is due, soonest first.
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;
+    async fn next_due(&self) -> Result<Option<Micros>>;
+    /// Callbacks to send, soonest first.
+    async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>>;
+    async fn next_callback(&self) -> Result<Option<Micros>>;
+    async fn callbacks(&self, before: Option<u64>, limit: usize) -> Result<Vec<CallbackRow>>;
+    /// Answered deliveries of a kind, unchanged since `before`, not yet erased.
+    async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>>;
+
+    async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>>;
+    /// A delivery and the two texts of its answer.
+    async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>>;
+    async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;
+    async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
+    async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>>;
+    /// Entries about one delivery, oldest first.
+    async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
+    async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
+    async fn stream_names(&self) -> Result<Vec<(u64, String)>>;
+    /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
+    async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
+    async fn accounts(&self) -> Result<Vec<AccountRow>>;
+    async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>>;
+    /// A consistent copy of everything, while the writer goes on.
+    async fn backup(&self, file: &Path) -> Result<()>;
+    /// A digest of every view, to compare a rebuilt store with a live one.
+    async fn view_digests(&self) -> Result<Vec<(String, Hash)>>;
+
+    /// Walks entries [from, to) in order on the calling thread, which it blocks:
+    /// for verification and export. `visit` returns false to stop.
+    fn scan(&self, from: u64, to: u64, visit: &mut dyn FnMut(EntryRef<'_>) -> bool) -> Result<()>;
+}

@@ -1,0 +1,161 @@
+//! Plain rows, one type for each table.
+
+use trail::{Hash, Micros, entry::Salt};
+use uuid::Uuid;
+
+/// Where the log ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadRow {
+    pub size: u64,
+    /// The time of the last entry: later ones are later.
+    pub last_time: Micros,
+    /// The signed checkpoint.
+    pub note: String,
+}
+
+/// One stream: its chain's end and the lanes of its deliveries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamRow {
+    pub no: u64,
+    pub name: String,
+    pub next_seq: u64,
+    pub head: Option<Hash>,
+    /// By status: how many deliveries, and the number the next one gets.
+    pub lanes: [LaneRow; 4],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneRow {
+    pub count: u64,
+    pub next_no: u64,
+}
+
+/// An entry as stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryRow {
+    pub position: u64,
+    pub stream: u64,
+    pub seq: u64,
+    pub header: Vec<u8>,
+    pub entry_hash: Hash,
+    pub facts_salt: Salt,
+    pub facts: Vec<u8>,
+    /// What may be erased, and is still there.
+    pub parts: Vec<PartRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartRow {
+    pub name: String,
+    pub salt: Salt,
+    pub bytes: Vec<u8>,
+}
+
+/// An entry while it is being walked over.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryRef<'a> {
+    pub position: u64,
+    pub stream: u64,
+    pub seq: u64,
+    pub header: &'a [u8],
+    pub entry_hash: Hash,
+    pub facts_salt: &'a Salt,
+    pub facts: &'a [u8],
+    pub parts: &'a [PartRow],
+}
+
+/// The root of a complete block of 256^level leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubtreeRow {
+    pub level: u8,
+    pub index: u64,
+    pub hash: Hash,
+}
+
+/// A delivery as it stands. `no` is the position of the entry that received it,
+/// where its `details` are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryRow {
+    pub no: u64,
+    pub id: Uuid,
+    pub stream: u64,
+    pub kind: u8,
+    pub status: u8,
+    pub test: bool,
+    pub provider: String,
+    pub headline: String,
+    pub summary: String,
+    pub details_format: Option<u8>,
+    pub created_at: Micros,
+    /// Creation, or the final answer.
+    pub changed_at: Micros,
+    /// Its number in the lane of its stream and status.
+    pub lane_no: u64,
+    /// Its number in the pending lane, which it had first.
+    pub pending_no: u64,
+    pub timeout_at: Option<Micros>,
+    pub timed_out: bool,
+    pub callback: Option<String>,
+    pub answered_by: Option<String>,
+    /// The entry whose parts are the texts of the answer, or of the held one.
+    pub answer_position: Option<u64>,
+    pub hold: Option<HoldRow>,
+    pub erased: bool,
+    /// When a timer must look at it: the end of a hold or of its time-out.
+    pub due_at: Option<Micros>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldRow {
+    pub by: String,
+    pub channel: u8,
+    pub status: u8,
+    pub until: Micros,
+}
+
+/// A delivery with the texts of its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnsweredRow {
+    pub delivery: DeliveryRow,
+    pub feedback: Option<Vec<u8>>,
+    pub edited_content: Option<Vec<u8>>,
+}
+
+/// A callback that is or was owed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallbackRow {
+    /// The position of the entry that caused it.
+    pub no: u64,
+    pub delivery_id: Uuid,
+    /// The same for every attempt, so that a receiver recognises a repetition.
+    pub webhook_id: String,
+    pub attempts: u32,
+    pub state: u8,
+    /// When to try (again); `None` when it is done.
+    pub next_at: Option<Micros>,
+    pub last_error: Option<String>,
+}
+
+/// One thing of the account state, as JSON; `None` removes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRow {
+    pub kind: String,
+    pub id: String,
+    pub body: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketRow {
+    pub key_id: String,
+    pub level: i64,
+    pub at: Micros,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyRow {
+    pub key_id: String,
+    pub idempotency_key: String,
+    pub digest: Hash,
+    pub delivery_id: Uuid,
+    pub created_at: Micros,
+}

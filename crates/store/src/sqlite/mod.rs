@@ -1,0 +1,322 @@
+//! SQLite in one file, write-ahead log, every commit synced.
+//!
+//! One connection writes, on the thread of whoever calls the writer's methods:
+//! the engine has a thread of its own for that, so no hand-over is paid. Reads
+//! use other connections and see the last commit. A point read costs less than
+//! giving it to another thread, so it is done in place; what may look through
+//! many rows goes to a blocking thread.
+
+mod backup;
+mod inbox;
+mod readers;
+mod records;
+mod schema;
+mod search;
+mod sweep;
+mod write;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use trail::{Hash, Micros};
+use uuid::Uuid;
+
+use crate::{
+    AccountRow, AnsweredRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
+    Error, HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, SweepPage, SweepQuery,
+};
+use readers::Readers;
+
+/// The file in the data directory.
+pub const FILE: &str = "wakeful.db";
+
+/// Pages between checkpoints of the write-ahead log: 32 MiB, so that a page
+/// that changes with every batch is copied back once for many batches.
+const CHECKPOINT_PAGES: u32 = 8192;
+/// Bounds the writer's page cache, in KiB.
+const WRITER_CACHE_KIB: i32 = 16 << 10;
+
+pub struct Sqlite {
+    path: PathBuf,
+    /// `None` in a store that was opened to be read.
+    writer: Option<Mutex<Connection>>,
+    readers: Arc<Readers>,
+}
+
+impl std::fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Any failure of the database itself.
+pub(crate) fn failed(error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+            Error::Damaged(error.to_string())
+        }
+        _ => Error::Unavailable(Box::new(error)),
+    }
+}
+
+impl Sqlite {
+    pub fn open(directory: &Path) -> Result<Sqlite> {
+        let path = directory.join(FILE);
+        let mut connection = Connection::open(&path).map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        connection
+            .execute_batch(&format!(
+                "PRAGMA journal_mode = WAL;
+                 PRAGMA synchronous = FULL;
+                 PRAGMA secure_delete = ON;
+                 PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
+                 PRAGMA journal_size_limit = {};
+                 PRAGMA cache_size = -{WRITER_CACHE_KIB};
+                 PRAGMA busy_timeout = 5000;",
+                64 << 20
+            ))
+            .map_err(failed)?;
+        schema::migrate(&mut connection)?;
+        let readers = Arc::new(Readers::new(path.clone()));
+        Ok(Sqlite { path, writer: Some(Mutex::new(connection)), readers })
+    }
+
+    pub fn open_read_only(directory: &Path) -> Result<Sqlite> {
+        let path = directory.join(FILE);
+        // Fails here, rather than at the first read, when there is none.
+        Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+        Ok(Sqlite { readers: Arc::new(Readers::new(path.clone())), path, writer: None })
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Connection>> {
+        let writer = self.writer.as_ref().ok_or_else(|| {
+            Error::Unavailable("this store was opened to be read only".into())
+        })?;
+        // A panic while writing left its transaction to be rolled back.
+        Ok(writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A short read, in place.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.readers.with(|connection| read(connection).map_err(failed))
+    }
+
+    /// A read that may take a while, on a thread that may block.
+    async fn read_long<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || readers.with(|c| read(c).map_err(failed)))
+            .await
+            .map_err(|error| Error::Unavailable(Box::new(error)))?
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn head(&self) -> Result<Option<HeadRow>> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT size, last_time, note FROM head")?
+                .query_row([], |row| {
+                    Ok(HeadRow {
+                        size: row.get::<_, i64>(0)? as u64,
+                        last_time: Micros(row.get(1)?),
+                        note: row.get(2)?,
+                    })
+                })
+                .optional()
+        })
+    }
+
+    async fn load(&self, needs: &Needs) -> Result<Loaded> {
+        write::load(&*self.writer()?, needs).map_err(failed)
+    }
+
+    async fn append(&self, batch: Batch) -> Result<()> {
+        write::append(&mut *self.writer()?, batch)
+    }
+
+    async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
+        search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
+    }
+
+    async fn forget_idempotency(&self, before: Micros) -> Result<()> {
+        // In steps, so that no commit waits long for this one.
+        let forget = "DELETE FROM idempotency WHERE (key_id, idempotency_key) IN
+             (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT 1000)";
+        self.writer()?.execute(forget, [before.0]).map(drop).map_err(failed)
+    }
+
+    async fn scrub(&self) -> Result<()> {
+        let scrub = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: i64 =
+            self.writer()?.query_row(scrub, [], |row| row.get(0)).map_err(failed)?;
+        match busy {
+            0 => Ok(()),
+            _ => Err(Error::Unavailable("a reader still uses the write-ahead log".into())),
+        }
+    }
+
+    async fn clear_views(&self) -> Result<()> {
+        write::clear_views(&mut *self.writer()?).map_err(failed)
+    }
+
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2",
+                )?
+                .query_map(params![now.0, limit as i64], |row| records::uuid(row, 0))?
+                .collect()
+        })
+    }
+
+    async fn next_due(&self) -> Result<Option<Micros>> {
+        self.read(|connection| {
+            let soonest = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL";
+            let at: Option<i64> =
+                connection.prepare_cached(soonest)?.query_row([], |row| row.get(0))?;
+            Ok(at.map(Micros))
+        })
+    }
+
+    async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>> {
+        self.read(|connection| {
+            let sql = format!(
+                "SELECT {} FROM callbacks WHERE next_at <= ?1 ORDER BY next_at LIMIT ?2",
+                records::CALLBACK
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![now.0, limit as i64], records::callback)?
+                .collect()
+        })
+    }
+
+    async fn next_callback(&self) -> Result<Option<Micros>> {
+        self.read(|connection| {
+            let soonest = "SELECT min(next_at) FROM callbacks WHERE next_at IS NOT NULL";
+            let at: Option<i64> =
+                connection.prepare_cached(soonest)?.query_row([], |row| row.get(0))?;
+            Ok(at.map(Micros))
+        })
+    }
+
+    async fn callbacks(&self, before: Option<u64>, limit: usize) -> Result<Vec<CallbackRow>> {
+        self.read(|connection| {
+            let sql = format!(
+                "SELECT {} FROM callbacks WHERE no < ?1 ORDER BY no DESC LIMIT ?2",
+                records::CALLBACK
+            );
+            let before = before.map_or(i64::MAX, |before| before as i64);
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![before, limit as i64], records::callback)?
+                .collect()
+        })
+    }
+
+    async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>> {
+        self.read(|connection| {
+            let sql = format!(
+                "SELECT {} FROM deliveries WHERE erased = 0 AND status > 0
+                 AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at LIMIT ?3",
+                records::DELIVERY
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_map(params![kind, before.0, limit as i64], records::delivery)?
+                .collect()
+        })
+    }
+
+    async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>> {
+        self.read(|connection| records::delivery_by_id(connection, id))
+    }
+
+    async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
+        self.read(|connection| {
+            let delivery = records::delivery_by_id(connection, id)?;
+            delivery.map(|delivery| records::answered(connection, delivery)).transpose()
+        })
+    }
+
+    async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {
+        // One agent's page is short; an orchestrator's may be many ranges.
+        if query.lanes.len() <= 4 {
+            return self.read(|connection| sweep::sweep(connection, &query));
+        }
+        self.read_long(move |connection| sweep::sweep(connection, &query)).await
+    }
+
+    async fn inbox(&self, query: InboxQuery) -> Result<InboxPage> {
+        self.read_long(move |connection| inbox::page(connection, &query)).await
+    }
+
+    async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>> {
+        self.read(|connection| records::part(connection, position, name))
+    }
+
+    async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>> {
+        self.read_long(move |connection| records::history(connection, delivery)).await
+    }
+
+    async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>> {
+        self.read_long(move |connection| records::entries(connection, &query)).await
+    }
+
+    async fn stream_names(&self) -> Result<Vec<(u64, String)>> {
+        self.read_long(|connection| {
+            connection
+                .prepare("SELECT no, name FROM streams ORDER BY no")?
+                .query_map([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?
+                .collect()
+        })
+        .await
+    }
+
+    async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>> {
+        self.read(|connection| records::hashes(connection, level, from, to))
+    }
+
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.read_long(|connection| {
+            connection
+                .prepare("SELECT kind, id, body FROM accounts")?
+                .query_map([], |row| {
+                    Ok(AccountRow { kind: row.get(0)?, id: row.get(1)?, body: row.get(2)? })
+                })?
+                .collect()
+        })
+        .await
+    }
+
+    async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT sealed FROM secrets WHERE name = ?1")?
+                .query_row([name], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    async fn backup(&self, file: &Path) -> Result<()> {
+        let file = file.to_owned();
+        self.read_long(move |connection| backup::copy(connection, &file)).await
+    }
+
+    async fn view_digests(&self) -> Result<Vec<(String, Hash)>> {
+        self.read_long(backup::view_digests).await
+    }
+
+    fn scan(&self, from: u64, to: u64, visit: &mut dyn FnMut(EntryRef<'_>) -> bool) -> Result<()> {
+        self.readers.with(|connection| records::scan(connection, from, to, visit).map_err(failed))
+    }
+}

@@ -1,0 +1,266 @@
+//! Rows out of SQLite, one function for each type.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use trail::{Hash, Micros};
+use uuid::Uuid;
+
+use crate::{
+    AnsweredRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow, PartRow,
+};
+
+/// Parts of one entry are numbered within this: more than any event has.
+pub const PARTS_PER_ENTRY: u64 = 16;
+
+pub const DELIVERY: &str = "no, id, stream, kind, status, test, provider, headline, summary,
+    details_format, created_at, changed_at, lane_no, pending_no, timeout_at, timed_out, callback,
+    answered_by, answer_position, hold_by, hold_channel, hold_status, hold_until, erased, due_at";
+
+pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
+    let hold = match row.get::<_, Option<String>>(19)? {
+        Some(by) => Some(HoldRow {
+            by,
+            channel: row.get(20)?,
+            status: row.get(21)?,
+            until: Micros(row.get(22)?),
+        }),
+        None => None,
+    };
+    Ok(DeliveryRow {
+        no: number(row, 0)?,
+        id: uuid(row, 1)?,
+        stream: number(row, 2)?,
+        kind: row.get(3)?,
+        status: row.get(4)?,
+        test: row.get(5)?,
+        provider: row.get(6)?,
+        headline: row.get(7)?,
+        summary: row.get(8)?,
+        details_format: row.get(9)?,
+        created_at: Micros(row.get(10)?),
+        changed_at: Micros(row.get(11)?),
+        lane_no: number(row, 12)?,
+        pending_no: number(row, 13)?,
+        timeout_at: row.get::<_, Option<i64>>(14)?.map(Micros),
+        timed_out: row.get(15)?,
+        callback: row.get(16)?,
+        answered_by: row.get(17)?,
+        answer_position: row.get::<_, Option<i64>>(18)?.map(|at| at as u64),
+        hold,
+        erased: row.get(23)?,
+        due_at: row.get::<_, Option<i64>>(24)?.map(Micros),
+    })
+}
+
+pub fn delivery_by_id(connection: &Connection, id: Uuid) -> rusqlite::Result<Option<DeliveryRow>> {
+    let mut find = connection
+        .prepare_cached(&format!("SELECT {DELIVERY} FROM deliveries WHERE id = ?1"))?;
+    find.query_row([id.as_bytes().as_slice()], delivery).optional()
+}
+
+/// Adds the texts of the answer, if there is one and it is final.
+pub fn answered(connection: &Connection, delivery: DeliveryRow) -> rusqlite::Result<AnsweredRow> {
+    let mut row = AnsweredRow { delivery, feedback: None, edited_content: None };
+    if let (1.., Some(position)) = (row.delivery.status, row.delivery.answer_position) {
+        let mut find =
+            connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
+        let mut found = find.query(part_range(position))?;
+        while let Some(part) = found.next()? {
+            match part.get_ref(0)?.as_str()? {
+                "feedback" => row.feedback = part.get(1)?,
+                "edited_content" => row.edited_content = part.get(1)?,
+                _ => {}
+            }
+        }
+    }
+    Ok(row)
+}
+
+fn part_range(position: u64) -> (i64, i64) {
+    let first = (position * PARTS_PER_ENTRY) as i64;
+    (first, first + PARTS_PER_ENTRY as i64 - 1)
+}
+
+pub fn part(
+    connection: &Connection,
+    position: u64,
+    name: &str,
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    let (first, last) = part_range(position);
+    connection
+        .prepare_cached("SELECT bytes FROM parts WHERE no BETWEEN ?1 AND ?2 AND name = ?3")?
+        .query_row(params![first, last, name], |row| row.get(0))
+        .optional()
+}
+
+fn parts(connection: &Connection, position: u64) -> rusqlite::Result<Vec<PartRow>> {
+    connection
+        .prepare_cached("SELECT name, salt, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?
+        .query_map(part_range(position), |row| {
+            Ok(PartRow { name: row.get(0)?, salt: row.get(1)?, bytes: row.get(2)? })
+        })?
+        .collect()
+}
+
+const ENTRY: &str = "position, stream, seq, header, entry_hash, facts_salt, facts";
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+    Ok(EntryRow {
+        position: number(row, 0)?,
+        stream: number(row, 1)?,
+        seq: number(row, 2)?,
+        header: row.get(3)?,
+        entry_hash: Hash(row.get(4)?),
+        facts_salt: row.get(5)?,
+        facts: row.get(6)?,
+        parts: Vec::new(),
+    })
+}
+
+pub fn entries(connection: &Connection, query: &EntryQuery) -> rusqlite::Result<Vec<EntryRow>> {
+    let to = query.to.map_or(i64::MAX, |to| to as i64);
+    let order = if query.newest_first { "DESC" } else { "ASC" };
+    let mut found: Vec<EntryRow> = match query.stream {
+        None => connection
+            .prepare_cached(&format!(
+                "SELECT {ENTRY} FROM entries WHERE position >= ?1 AND position < ?2
+                 ORDER BY position {order} LIMIT ?3"
+            ))?
+            .query_map(params![query.from as i64, to, query.limit as i64], entry)?
+            .collect::<rusqlite::Result<_>>()?,
+        // Within a stream seq and position grow together, so the index serves.
+        Some(stream) => connection
+            .prepare_cached(&format!(
+                "SELECT {ENTRY} FROM entries WHERE stream = ?4 AND position >= ?1 AND position < ?2
+                 ORDER BY seq {order} LIMIT ?3"
+            ))?
+            .query_map(params![query.from as i64, to, query.limit as i64, stream as i64], entry)?
+            .collect::<rusqlite::Result<_>>()?,
+    };
+    if query.with_parts {
+        for entry in &mut found {
+            entry.parts = parts(connection, entry.position)?;
+        }
+    }
+    Ok(found)
+}
+
+pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<EntryRow>> {
+    let mut found: Vec<EntryRow> = connection
+        .prepare_cached(&format!(
+            "SELECT {ENTRY} FROM entries WHERE position = ?1
+             UNION ALL
+             SELECT {ENTRY} FROM entries WHERE position IN
+                (SELECT position FROM history WHERE delivery = ?1 ORDER BY position LIMIT 1000)
+             ORDER BY position"
+        ))?
+        .query_map([delivery as i64], entry)?
+        .collect::<rusqlite::Result<_>>()?;
+    for entry in &mut found {
+        entry.parts = parts(connection, entry.position)?;
+    }
+    Ok(found)
+}
+
+/// Walks two ordered tables side by side, without a look-up for each entry.
+pub fn scan(
+    connection: &Connection,
+    from: u64,
+    to: u64,
+    visit: &mut dyn FnMut(EntryRef<'_>) -> bool,
+) -> rusqlite::Result<()> {
+    let mut entries = connection.prepare_cached(&format!(
+        "SELECT {ENTRY} FROM entries WHERE position >= ?1 AND position < ?2 ORDER BY position"
+    ))?;
+    let mut parts = connection.prepare_cached(
+        "SELECT no, name, salt, bytes FROM parts WHERE no >= ?1 AND no < ?2 ORDER BY no",
+    )?;
+    let part_bounds = ((from * PARTS_PER_ENTRY) as i64, (to * PARTS_PER_ENTRY) as i64);
+    let mut entry_rows = entries.query((from as i64, to as i64))?;
+    let mut part_rows = parts.query(part_bounds)?;
+    let mut next_part: Option<(u64, PartRow)> = next_part_row(&mut part_rows)?;
+    let mut own: Vec<PartRow> = Vec::new();
+    while let Some(row) = entry_rows.next()? {
+        let position = number(row, 0)?;
+        own.clear();
+        while let Some((at, part)) = next_part.take_if(|(at, _)| *at <= position) {
+            // A part without an entry is handed to the next one, to be noticed.
+            debug_assert!(at <= position);
+            own.push(part);
+            next_part = next_part_row(&mut part_rows)?;
+        }
+        let facts_salt: [u8; 32] = row.get(5)?;
+        let keep_going = visit(EntryRef {
+            position,
+            stream: number(row, 1)?,
+            seq: number(row, 2)?,
+            header: row.get_ref(3)?.as_bytes()?,
+            entry_hash: Hash(row.get(4)?),
+            facts_salt: &facts_salt,
+            facts: row.get_ref(6)?.as_bytes()?,
+            parts: &own,
+        });
+        if !keep_going {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn next_part_row(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<(u64, PartRow)>> {
+    rows.next()?
+        .map(|row| {
+            let part = PartRow { name: row.get(1)?, salt: row.get(2)?, bytes: row.get(3)? };
+            Ok((number(row, 0)? / PARTS_PER_ENTRY, part))
+        })
+        .transpose()
+}
+
+pub fn hashes(
+    connection: &Connection,
+    level: u8,
+    from: u64,
+    to: u64,
+) -> rusqlite::Result<Vec<Hash>> {
+    let hash = |row: &Row<'_>| Ok(Hash(row.get(0)?));
+    match level {
+        0 => connection
+            .prepare_cached(
+                "SELECT entry_hash FROM entries WHERE position >= ?1 AND position < ?2
+                 ORDER BY position",
+            )?
+            .query_map((from as i64, to as i64), |row| {
+                Ok(trail::merkle::leaf_hash(&Hash(row.get(0)?)))
+            })?
+            .collect(),
+        _ => connection
+            .prepare_cached(
+                "SELECT hash FROM subtrees WHERE level = ?3 AND idx >= ?1 AND idx < ?2
+                 ORDER BY idx",
+            )?
+            .query_map((from as i64, to as i64, level), hash)?
+            .collect(),
+    }
+}
+
+pub const CALLBACK: &str = "no, delivery_id, webhook_id, attempts, state, next_at, last_error";
+
+pub fn callback(row: &Row<'_>) -> rusqlite::Result<CallbackRow> {
+    Ok(CallbackRow {
+        no: number(row, 0)?,
+        delivery_id: uuid(row, 1)?,
+        webhook_id: row.get(2)?,
+        attempts: row.get(3)?,
+        state: row.get(4)?,
+        next_at: row.get::<_, Option<i64>>(5)?.map(Micros),
+        last_error: row.get(6)?,
+    })
+}
+
+pub fn uuid(row: &Row<'_>, column: usize) -> rusqlite::Result<Uuid> {
+    Ok(Uuid::from_bytes(row.get(column)?))
+}
+
+/// Positions and counts fit in 63 bits.
+pub fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)? as u64)
+}

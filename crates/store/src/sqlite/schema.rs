@@ -1,0 +1,178 @@
+//! Tables, and the steps from one version of them to the next.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::{Error, Result, sqlite::failed};
+
+/// Each step is applied once, in order, in one transaction with its number.
+const STEPS: &[&str] = &[FIRST];
+
+const FIRST: &str = "
+-- The log. Its columns are fixed by the trail format; facts are never erased.
+CREATE TABLE entries (
+    position   INTEGER PRIMARY KEY,
+    stream     INTEGER NOT NULL,
+    seq        INTEGER NOT NULL,
+    header     BLOB NOT NULL,
+    entry_hash BLOB NOT NULL,
+    facts_salt BLOB NOT NULL,
+    facts      BLOB NOT NULL
+);
+CREATE UNIQUE INDEX entries_by_stream ON entries (stream, seq);
+
+-- What may be erased: no = position * 16 + place in the header. The only copy
+-- of agents' and people's content, outside the full-text index.
+CREATE TABLE parts (
+    no    INTEGER PRIMARY KEY,
+    name  TEXT NOT NULL,
+    salt  BLOB NOT NULL,
+    bytes BLOB NOT NULL
+);
+
+CREATE TABLE streams (
+    no       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE,
+    next_seq INTEGER NOT NULL,
+    head     BLOB,
+    lanes    BLOB NOT NULL
+);
+
+CREATE TABLE subtrees (
+    level INTEGER NOT NULL,
+    idx   INTEGER NOT NULL,
+    hash  BLOB NOT NULL,
+    PRIMARY KEY (level, idx)
+) WITHOUT ROWID;
+
+CREATE TABLE head (
+    one       INTEGER PRIMARY KEY CHECK (one = 1),
+    size      INTEGER NOT NULL,
+    last_time INTEGER NOT NULL,
+    note      TEXT NOT NULL
+);
+
+-- Views.
+CREATE TABLE deliveries (
+    no              INTEGER PRIMARY KEY,
+    id              BLOB NOT NULL,
+    stream          INTEGER NOT NULL,
+    kind            INTEGER NOT NULL,
+    status          INTEGER NOT NULL,
+    test            INTEGER NOT NULL,
+    provider        TEXT NOT NULL,
+    headline        TEXT NOT NULL,
+    summary         TEXT NOT NULL,
+    details_format  INTEGER,
+    created_at      INTEGER NOT NULL,
+    changed_at      INTEGER NOT NULL,
+    lane_no         INTEGER NOT NULL,
+    pending_no      INTEGER NOT NULL,
+    timeout_at      INTEGER,
+    timed_out       INTEGER NOT NULL,
+    callback        TEXT,
+    answered_by     TEXT,
+    answer_position INTEGER,
+    hold_by         TEXT,
+    hold_channel    INTEGER,
+    hold_status     INTEGER,
+    hold_until      INTEGER,
+    erased          INTEGER NOT NULL,
+    due_at          INTEGER
+);
+CREATE UNIQUE INDEX deliveries_by_id ON deliveries (id);
+CREATE INDEX deliveries_by_lane ON deliveries (stream, status, changed_at, lane_no);
+CREATE INDEX deliveries_by_kind ON deliveries (status, kind, no);
+CREATE INDEX deliveries_by_agent ON deliveries (stream, status, kind, no);
+-- Answered and still whole: what a retention rule looks through.
+CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased = 0 AND status > 0;
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE blocks (
+    stream INTEGER NOT NULL,
+    level  INTEGER NOT NULL,
+    block  INTEGER NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (stream, level, block)
+) WITHOUT ROWID;
+
+CREATE TABLE history (
+    delivery INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (delivery, position)
+) WITHOUT ROWID;
+
+CREATE TABLE accounts (
+    kind TEXT NOT NULL,
+    id   TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (kind, id)
+) WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE search USING fts5 (
+    agent, headline, summary, details,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), next INTEGER NOT NULL);
+INSERT INTO indexed VALUES (1, 0);
+
+-- Kept state.
+CREATE TABLE callbacks (
+    no          INTEGER PRIMARY KEY,
+    delivery_id BLOB NOT NULL,
+    webhook_id  TEXT NOT NULL,
+    attempts    INTEGER NOT NULL,
+    state       INTEGER NOT NULL,
+    next_at     INTEGER,
+    last_error  TEXT
+);
+CREATE INDEX callbacks_due ON callbacks (next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed BLOB NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE buckets (
+    key_id TEXT PRIMARY KEY,
+    level  INTEGER NOT NULL,
+    at     INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+    key_id          TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    digest          BLOB NOT NULL,
+    delivery_id     BLOB NOT NULL,
+    created_at      INTEGER NOT NULL,
+    PRIMARY KEY (key_id, idempotency_key)
+) WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+CREATE TABLE seen (
+    name     TEXT NOT NULL,
+    delivery BLOB NOT NULL,
+    PRIMARY KEY (name, delivery)
+) WITHOUT ROWID;
+";
+
+/// Tables that a rebuild empties and fills again.
+pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts"];
+
+/// Brings a database to the newest version.
+pub fn migrate(connection: &mut Connection) -> Result<()> {
+    let known = STEPS.len() as i64;
+    let found = version(connection)?;
+    if found > known {
+        return Err(Error::TooNew { found, known });
+    }
+    for (number, step) in (1..).zip(STEPS).skip(found as usize) {
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
+        transaction.execute_batch(step).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", number as i64).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn version(connection: &Connection) -> Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)
+}

@@ -1,0 +1,107 @@
+//! One sweep: several lanes merged in the order of their changes, and how many
+//! match in all, without looking at what is older than `since`.
+//!
+//! An answered lane only grows, so the numbers in it give the count. From the
+//! pending lane deliveries leave, so its numbers are counted in blocks of 256,
+//! 256² and 256³: a count reads at most 256 rows of each.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::{Lane, SweepPage, SweepQuery, sqlite::{records, write::read_lanes}};
+
+/// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
+pub const LEVELS: u8 = 3;
+const PENDING: u8 = 0;
+
+pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<SweepPage> {
+    let since = query.since.map_or(i64::MIN, |since| since.0);
+    let mut total = 0;
+    let mut changes: Vec<(i64, u64)> = Vec::new();
+    let mut page = connection.prepare_cached(
+        "SELECT changed_at, no FROM deliveries
+         WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
+    )?;
+    for lane in &query.lanes {
+        total += count(connection, *lane, query.since.map(|since| since.0))?;
+        let bounds = params![lane.stream as i64, lane.status, since, query.limit as i64];
+        let mut rows = page.query(bounds)?;
+        while let Some(row) = rows.next()? {
+            changes.push((row.get(0)?, records::number(row, 1)?));
+        }
+    }
+    // Change times are unique, so this is a total order.
+    changes.sort_unstable();
+    changes.truncate(query.limit);
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT {} FROM deliveries WHERE no = ?1",
+        records::DELIVERY
+    ))?;
+    let rows = changes
+        .iter()
+        .map(|(_, no)| {
+            let delivery = find.query_row([*no as i64], records::delivery)?;
+            records::answered(connection, delivery)
+        })
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(SweepPage { rows, total })
+}
+
+/// How many deliveries of a lane changed after `since`.
+fn count(connection: &Connection, lane: Lane, since: Option<i64>) -> rusqlite::Result<u64> {
+    let lanes = connection
+        .prepare_cached("SELECT lanes FROM streams WHERE no = ?1")?
+        .query_row([lane.stream as i64], |row| read_lanes(row.get_ref(0)?))
+        .optional()?;
+    let Some(lanes) = lanes else { return Ok(0) };
+    let whole = lanes[usize::from(lane.status)];
+    let Some(since) = since else { return Ok(whole.count) };
+    let first: Option<i64> = connection
+        .prepare_cached(
+            "SELECT lane_no FROM deliveries
+             WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT 1",
+        )?
+        .query_row(params![lane.stream as i64, lane.status, since], |row| row.get(0))
+        .optional()?;
+    match first {
+        None => Ok(0),
+        Some(first) if lane.status == PENDING => {
+            count_pending(connection, lane.stream, since, first as u64)
+        }
+        Some(first) => Ok(whole.next_no - first as u64),
+    }
+}
+
+/// Pending deliveries numbered `first` or later: the rest of its own block row
+/// by row, then whole blocks, from small ones to large ones.
+fn count_pending(
+    connection: &Connection,
+    stream: u64,
+    since: i64,
+    first: u64,
+) -> rusqlite::Result<u64> {
+    let block_end = (first >> 8) + 1;
+    let mut count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM deliveries
+             WHERE stream = ?1 AND status = 0 AND changed_at > ?2 AND changed_at <
+               coalesce((SELECT changed_at FROM deliveries WHERE stream = ?1 AND status = 0
+                         AND changed_at > ?2 AND lane_no >= ?3 ORDER BY changed_at LIMIT 1),
+                        9223372036854775807))",
+        )?
+        .query_row(params![stream as i64, since, (block_end << 8) as i64], |row| row.get(0))?;
+    let mut blocks = connection.prepare_cached(
+        "SELECT coalesce(sum(n), 0) FROM blocks
+         WHERE stream = ?1 AND level = ?2 AND block >= ?3 AND block < ?4",
+    )?;
+    let mut from = block_end;
+    for level in 0..LEVELS {
+        let to = match level + 1 < LEVELS {
+            true => (from + 255) >> 8 << 8,
+            false => i64::MAX as u64,
+        };
+        let bounds = params![stream as i64, level, from as i64, to as i64];
+        count += blocks.query_row(bounds, |row| row.get::<_, i64>(0))?;
+        from = to >> 8;
+    }
+    Ok(count as u64)
+}

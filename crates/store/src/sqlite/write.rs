@@ -1,0 +1,345 @@
+//! The writer's side: loading what a batch needs and making it durable.
+
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+    types::{FromSqlResult, ValueRef},
+};
+use trail::{Hash, Micros};
+
+use crate::{
+    Batch, BucketRow, DeliveryRow, EntryRow, Error, IdempotencyRow, LaneRow, Loaded, Needs, Result,
+    StreamRow,
+    sqlite::{failed, records, schema, search},
+};
+
+pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> {
+    let mut loaded = Loaded::default();
+    for id in &needs.deliveries {
+        if let Some(row) = records::delivery_by_id(connection, *id)? {
+            loaded.deliveries.insert(*id, row);
+        }
+    }
+    for name in &needs.streams {
+        let mut find = connection.prepare_cached(
+            "SELECT no, name, next_seq, head, lanes FROM streams WHERE name = ?1",
+        )?;
+        if let Some(row) = find.query_row([name], stream).optional()? {
+            loaded.streams.insert(name.clone(), row);
+        }
+    }
+    for key_id in &needs.buckets {
+        let mut find =
+            connection.prepare_cached("SELECT level, at FROM buckets WHERE key_id = ?1")?;
+        let bucket = find.query_row([key_id], |row| {
+            let (level, at) = (row.get(0)?, Micros(row.get(1)?));
+            Ok(BucketRow { key_id: key_id.clone(), level, at })
+        });
+        if let Some(row) = bucket.optional()? {
+            loaded.buckets.insert(key_id.clone(), row);
+        }
+    }
+    for pair in &needs.idempotency {
+        let mut find = connection.prepare_cached(
+            "SELECT digest, delivery_id, created_at FROM idempotency
+             WHERE key_id = ?1 AND idempotency_key = ?2",
+        )?;
+        let record = find.query_row([&pair.0, &pair.1], |row| {
+            Ok(IdempotencyRow {
+                key_id: pair.0.clone(),
+                idempotency_key: pair.1.clone(),
+                digest: Hash(row.get(0)?),
+                delivery_id: records::uuid(row, 1)?,
+                created_at: Micros(row.get(2)?),
+            })
+        });
+        if let Some(row) = record.optional()? {
+            loaded.idempotency.insert(pair.clone(), row);
+        }
+    }
+    for no in &needs.callbacks {
+        let sql = format!("SELECT {} FROM callbacks WHERE no = ?1", records::CALLBACK);
+        let mut find = connection.prepare_cached(&sql)?;
+        if let Some(row) = find.query_row([*no as i64], records::callback).optional()? {
+            loaded.callbacks.insert(*no, row);
+        }
+    }
+    for mark in &needs.seen {
+        let mut find =
+            connection.prepare_cached("SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2")?;
+        if find.exists(params![mark.0, mark.1.as_bytes().as_slice()])? {
+            loaded.seen.insert(mark.clone());
+        }
+    }
+    Ok(loaded)
+}
+
+fn stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
+    Ok(StreamRow {
+        no: records::number(row, 0)?,
+        name: row.get(1)?,
+        next_seq: records::number(row, 2)?,
+        head: row.get::<_, Option<[u8; 32]>>(3)?.map(Hash),
+        lanes: read_lanes(row.get_ref(4)?)?,
+    })
+}
+
+/// Four pairs of numbers, big-endian.
+pub fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
+    let bytes = value.as_blob()?;
+    let number = |index: usize| {
+        let at = bytes.get(index * 8..index * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+        at.map_or(0, u64::from_be_bytes)
+    };
+    Ok(std::array::from_fn(|lane| LaneRow {
+        count: number(lane * 2),
+        next_no: number(lane * 2 + 1),
+    }))
+}
+
+fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
+    lanes.iter().flat_map(|lane| [lane.count, lane.next_no]).flat_map(u64::to_be_bytes).collect()
+}
+
+pub fn append(connection: &mut Connection, batch: Batch) -> Result<()> {
+    // Dropping the transaction on any failure rolls it back.
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    write(&transaction, &batch).map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => Error::Conflict,
+        _ => failed(error),
+    })?;
+    transaction.commit().map_err(failed)
+}
+
+fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    log(transaction, batch)?;
+    for row in &batch.new_deliveries {
+        insert_delivery(transaction, row)?;
+    }
+    for row in &batch.changed_deliveries {
+        change_delivery(transaction, row)?;
+    }
+    for ((stream, level, block), n) in batch.blocks.iter().filter(|(_, n)| **n != 0) {
+        transaction
+            .prepare_cached(
+                "INSERT INTO blocks (stream, level, block, n) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT DO UPDATE SET n = n + excluded.n",
+            )?
+            .execute(params![*stream as i64, level, *block as i64, n])?;
+    }
+    for (delivery, position) in &batch.history {
+        transaction
+            .prepare_cached("INSERT INTO history (delivery, position) VALUES (?1, ?2)")?
+            .execute(params![*delivery as i64, *position as i64])?;
+    }
+    for row in &batch.accounts {
+        match &row.body {
+            Some(body) => transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO accounts (kind, id, body) VALUES (?1, ?2, ?3)",
+                )?
+                .execute([&row.kind, &row.id, body])?,
+            None => transaction
+                .prepare_cached("DELETE FROM accounts WHERE kind = ?1 AND id = ?2")?
+                .execute([&row.kind, &row.id])?,
+        };
+    }
+    kept_state(transaction, batch)?;
+    erase(transaction, batch)
+}
+
+fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    for row in &batch.streams {
+        transaction
+            .prepare_cached(
+                "INSERT INTO streams (no, name, next_seq, head, lanes) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (no) DO UPDATE SET
+                    next_seq = excluded.next_seq, head = excluded.head, lanes = excluded.lanes",
+            )?
+            .execute(params![
+                row.no as i64,
+                row.name,
+                row.next_seq as i64,
+                row.head.map(|hash| hash.0),
+                write_lanes(&row.lanes)
+            ])?;
+    }
+    for row in &batch.entries {
+        insert_entry(transaction, row)?;
+    }
+    for row in &batch.subtrees {
+        transaction
+            .prepare_cached("INSERT INTO subtrees (level, idx, hash) VALUES (?1, ?2, ?3)")?
+            .execute(params![row.level, row.index as i64, row.hash.0])?;
+    }
+    if let Some(head) = &batch.head {
+        transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO head (one, size, last_time, note) VALUES (1, ?1, ?2, ?3)",
+            )?
+            .execute(params![head.size as i64, head.last_time.0, head.note])?;
+    }
+    Ok(())
+}
+
+/// Position, stream and seq are unique: a second writer fails here.
+fn insert_entry(transaction: &Transaction<'_>, row: &EntryRow) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO entries (position, stream, seq, header, entry_hash, facts_salt, facts)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            row.position as i64,
+            row.stream as i64,
+            row.seq as i64,
+            row.header,
+            row.entry_hash.0,
+            row.facts_salt,
+            row.facts
+        ])?;
+    for (place, part) in (1..).zip(&row.parts) {
+        let no = row.position * records::PARTS_PER_ENTRY + place;
+        transaction
+            .prepare_cached("INSERT INTO parts (no, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![no as i64, part.name, part.salt, part.bytes])?;
+    }
+    Ok(())
+}
+
+fn insert_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite::Result<()> {
+    let hold = row.hold.as_ref();
+    transaction
+        .prepare_cached(&format!(
+            "INSERT INTO deliveries ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+             ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+            records::DELIVERY
+        ))?
+        .execute(params![
+            row.no as i64,
+            row.id.as_bytes().as_slice(),
+            row.stream as i64,
+            row.kind,
+            row.status,
+            row.test,
+            row.provider,
+            row.headline,
+            row.summary,
+            row.details_format,
+            row.created_at.0,
+            row.changed_at.0,
+            row.lane_no as i64,
+            row.pending_no as i64,
+            row.timeout_at.map(|at| at.0),
+            row.timed_out,
+            row.callback,
+            row.answered_by,
+            row.answer_position.map(|at| at as i64),
+            hold.map(|hold| &hold.by),
+            hold.map(|hold| hold.channel),
+            hold.map(|hold| hold.status),
+            hold.map(|hold| hold.until.0),
+            row.erased,
+            row.due_at.map(|at| at.0),
+        ])?;
+    Ok(())
+}
+
+/// Only what can change after the delivery was received.
+fn change_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite::Result<()> {
+    let hold = row.hold.as_ref();
+    transaction
+        .prepare_cached(
+            "UPDATE deliveries SET status = ?2, changed_at = ?3, lane_no = ?4, timed_out = ?5,
+                answered_by = ?6, answer_position = ?7, hold_by = ?8, hold_channel = ?9,
+                hold_status = ?10, hold_until = ?11, erased = ?12, due_at = ?13
+             WHERE no = ?1",
+        )?
+        .execute(params![
+            row.no as i64,
+            row.status,
+            row.changed_at.0,
+            row.lane_no as i64,
+            row.timed_out,
+            row.answered_by,
+            row.answer_position.map(|at| at as i64),
+            hold.map(|hold| &hold.by),
+            hold.map(|hold| hold.channel),
+            hold.map(|hold| hold.status),
+            hold.map(|hold| hold.until.0),
+            row.erased,
+            row.due_at.map(|at| at.0),
+        ])?;
+    Ok(())
+}
+
+fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    for row in &batch.callbacks {
+        transaction
+            .prepare_cached(&format!(
+                "INSERT OR REPLACE INTO callbacks ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                records::CALLBACK
+            ))?
+            .execute(params![
+                row.no as i64,
+                row.delivery_id.as_bytes().as_slice(),
+                row.webhook_id,
+                row.attempts,
+                row.state,
+                row.next_at.map(|at| at.0),
+                row.last_error
+            ])?;
+    }
+    for (name, sealed) in &batch.secrets {
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO secrets (name, sealed) VALUES (?1, ?2)")?
+            .execute(params![name, sealed])?;
+    }
+    for row in &batch.buckets {
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO buckets (key_id, level, at) VALUES (?1, ?2, ?3)")?
+            .execute(params![row.key_id, row.level, row.at.0])?;
+    }
+    for row in &batch.idempotency {
+        transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO idempotency
+                 (key_id, idempotency_key, digest, delivery_id, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                row.key_id,
+                row.idempotency_key,
+                row.digest.0,
+                row.delivery_id.as_bytes().as_slice(),
+                row.created_at.0
+            ])?;
+    }
+    for (name, delivery) in &batch.seen {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO seen (name, delivery) VALUES (?1, ?2)")?
+            .execute(params![name, delivery.as_bytes().as_slice()])?;
+    }
+    Ok(())
+}
+
+fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    for position in &batch.erase_parts {
+        let first = (position * records::PARTS_PER_ENTRY) as i64;
+        transaction
+            .prepare_cached("DELETE FROM parts WHERE no >= ?1 AND no < ?2")?
+            .execute([first, first + records::PARTS_PER_ENTRY as i64])?;
+    }
+    search::forget_details(transaction, &batch.erase_from_index)
+}
+
+pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for view in schema::VIEWS {
+        transaction.execute(&format!("DELETE FROM {view}"), [])?;
+    }
+    transaction.execute("UPDATE streams SET lanes = ?1", [write_lanes(&Default::default())])?;
+    transaction.execute("INSERT INTO search (search) VALUES ('delete-all')", [])?;
+    transaction.execute("UPDATE indexed SET next = 0", [])?;
+    transaction.commit()
+}
