@@ -13,6 +13,8 @@ pub mod canonical;
 pub mod entry;
 pub mod hash;
 pub mod json;
+pub mod merkle;
+pub mod proof;
 pub mod registry;
 pub mod time;
 
