@@ -10,12 +10,15 @@
 //! in `docs/trail-format.md`.
 
 pub mod canonical;
+pub mod checkpoint;
 pub mod entry;
 pub mod hash;
 pub mod json;
+pub mod key;
 pub mod merkle;
 pub mod proof;
 pub mod registry;
+pub mod rotation;
 pub mod time;
 
 pub use entry::{Draft, Header, Part, Sealed};

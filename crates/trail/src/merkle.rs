@@ -3,7 +3,7 @@
 //! A store keeps the leaf hashes and the roots of complete blocks of 256: on
 //! level 1 the root of each 256 leaves, on level 2 of each 256 blocks of level
 //! 1, and so on. From those, [`Frontier::restore`] and the proofs in
-//! [`crate::proof`] need at most 510 hashes of each level, whatever the size.
+//! [`crate::proof`] need at most 765 hashes of each level, whatever the size.
 //!
 //! Nothing here fetches: a caller asks which [`Range`]s are needed, brings them
 //! in [`Fetched`], from a table or over a network, and then computes.

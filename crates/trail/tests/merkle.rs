@@ -44,7 +44,7 @@ impl Stored {
                 level[range.from as usize..range.to as usize].to_vec(),
             );
         }
-        assert!(total.iter().all(|n| *n <= 510), "{total:?}");
+        assert!(total.iter().all(|n| *n <= 3 * 255), "{total:?}");
         fetched
     }
 
