@@ -1,6 +1,8 @@
 //! The tree against the definition: RFC 6962's recursive MTH, PATH and PROOF,
 //! written here as the RFC states them and far too slow for use.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use trail::{
     Hash,
