@@ -7,12 +7,14 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use crate::{Hash, Micros, canonical};
+use crate::{Hash, Micros, canonical, cursor::Cursor};
 
 /// The version of the format, in every header.
 pub const VERSION: u32 = 1;
 /// The part that deciding, applying and views need; it is never erased.
 pub const FACTS: &str = "facts";
+/// More than any event has; it keeps comparing names cheap.
+pub const MAX_PARTS: usize = 64;
 
 pub type Salt = [u8; 32];
 
@@ -90,8 +92,66 @@ pub struct Commitment<'a> {
 impl<'a> Header<'a> {
     /// Reads a stored header; it must be exactly what we would have written.
     pub fn read(bytes: &'a [u8]) -> Option<Header<'a>> {
-        let header: Header<'a> = serde_json::from_slice(bytes).ok()?;
-        (header.v == VERSION && canonical::to_vec(&header) == bytes).then_some(header)
+        let mut cursor = Cursor::new(bytes)?;
+        let header = Header::take(&mut cursor)?;
+        cursor.end().map(|()| header)
+    }
+
+    /// Reads a header that stands inside a longer canonical text.
+    pub(crate) fn take(cursor: &mut Cursor<'a>) -> Option<Header<'a>> {
+        cursor.literal("{\"actor\":")?;
+        let actor = cursor.string()?;
+        cursor.literal(",\"event_type\":")?;
+        let event_type = cursor.string()?;
+        cursor.literal(",\"id\":")?;
+        let id = cursor.string()?;
+        cursor.literal(",\"local_prev\":")?;
+        let local_prev = cursor.nullable(Cursor::hash)?;
+        cursor.literal(",\"local_seq\":")?;
+        let local_seq = cursor.nullable(Cursor::integer)?;
+        cursor.literal(",\"parts\":[")?;
+        let parts = Commitment::take_all(cursor)?;
+        cursor.literal(",\"stream\":")?;
+        let stream = cursor.string()?;
+        cursor.literal(",\"time\":")?;
+        let time = Micros::read(cursor.plain()?)?;
+        cursor.literal(",\"v\":1,\"workspace\":")?;
+        let workspace = cursor.nullable(Cursor::string)?;
+        cursor.literal("}")?;
+        Some(Header {
+            actor,
+            event_type,
+            id,
+            local_prev,
+            local_seq,
+            parts,
+            stream,
+            time,
+            v: VERSION,
+            workspace,
+        })
+    }
+}
+
+impl<'a> Commitment<'a> {
+    /// The list after its opening bracket, with the closing one.
+    fn take_all(cursor: &mut Cursor<'a>) -> Option<Vec<Commitment<'a>>> {
+        let mut parts = Vec::new();
+        while !cursor.try_literal("]") {
+            if parts.len() == MAX_PARTS {
+                return None;
+            }
+            if !parts.is_empty() {
+                cursor.literal(",")?;
+            }
+            cursor.literal("{\"commitment\":")?;
+            let commitment = cursor.hash()?;
+            cursor.literal(",\"name\":")?;
+            let name = cursor.string()?;
+            cursor.literal("}")?;
+            parts.push(Commitment { commitment, name });
+        }
+        Some(parts)
     }
 }
 
@@ -153,4 +213,69 @@ pub fn entry_hash(prev: Option<Hash>, seq: u64, local_hash: Hash) -> Hash {
             &local_hash.0,
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition: it reads as JSON, and writing it again gives the bytes.
+    fn by_definition(bytes: &[u8]) -> Option<Header<'_>> {
+        let header: Header<'_> = serde_json::from_slice(bytes).ok()?;
+        let same = serde_json::to_vec(&header).unwrap() == bytes;
+        (header.v == VERSION && same).then_some(header)
+    }
+
+    fn draft(actor: String, local: bool, time: i64) -> Draft {
+        Draft {
+            stream: "run/r1".to_owned(),
+            id: "ev_\u{1}\"\\é".to_owned(),
+            time: Micros(time),
+            actor,
+            event_type: "gate_opened",
+            local: local.then(|| Local {
+                workspace: "w\n1".to_owned(),
+                seq: 7,
+                prev: Some(Hash([0x5a; 32])),
+            }),
+            parts: vec![
+                Part {
+                    name: Cow::Borrowed(FACTS),
+                    salt: [1; 32],
+                    bytes: b"{}".to_vec(),
+                },
+                Part {
+                    name: Cow::Borrowed("details"),
+                    salt: [2; 32],
+                    bytes: b"x".to_vec(),
+                },
+            ],
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reading_agrees_with_the_definition_for_good_and_damaged_headers(
+            actor in "\\PC{0,12}", local: bool, time in 0i64..4_000_000_000_000_000, at: usize, byte: u8,
+        ) {
+            let mut bytes = draft(actor, local, time).seal(None, 0).header;
+            prop_assert!(Header::read(&bytes).is_some());
+            prop_assert_eq!(Header::read(&bytes), by_definition(&bytes));
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            prop_assert_eq!(Header::read(&bytes), by_definition(&bytes));
+            bytes.remove(at);
+            prop_assert_eq!(Header::read(&bytes), by_definition(&bytes));
+        }
+    }
+
+    #[test]
+    fn a_header_with_too_many_parts_is_refused() {
+        let mut draft = draft(String::new(), false, 0);
+        draft.parts = vec![draft.parts[0].clone(); MAX_PARTS];
+        assert!(Header::read(&draft.seal(None, 0).header).is_some());
+        draft.parts.push(draft.parts[0].clone());
+        assert!(Header::read(&draft.seal(None, 0).header).is_none());
+    }
 }

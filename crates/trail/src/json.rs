@@ -406,7 +406,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-fn utf16_less(a: &str, b: &str) -> bool {
+pub(crate) fn utf16_less(a: &str, b: &str) -> bool {
     a.encode_utf16().lt(b.encode_utf16())
 }
 

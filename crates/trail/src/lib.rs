@@ -10,12 +10,31 @@
 //! in `docs/trail-format.md`.
 
 pub mod canonical;
+pub mod checkpoint;
+mod cursor;
+pub mod digest;
 pub mod entry;
+pub mod export;
+pub mod export_reader;
+pub mod fault;
 pub mod hash;
 pub mod json;
+pub mod key;
+pub mod merkle;
+pub mod pipeline;
+pub mod proof;
+pub mod receipt;
 pub mod registry;
+pub mod rotation;
 pub mod time;
+pub mod verify;
 
+pub use checkpoint::Checkpoint;
 pub use entry::{Draft, Header, Part, Sealed};
+pub use fault::{Fault, Reason};
 pub use hash::Hash;
+pub use key::{LogKey, VerifierKey};
+pub use receipt::Receipt;
+pub use rotation::Keyring;
 pub use time::Micros;
+pub use verify::Verifier;

@@ -30,6 +30,32 @@ impl Micros {
         let micros = stamp.as_nanosecond().div_euclid(1000);
         Some(Micros(i64::try_from(micros).ok()?))
     }
+
+    /// Reads only what `Display` writes, for years 0000 to 9999.
+    pub fn read(text: &str) -> Option<Micros> {
+        let text = text.as_bytes();
+        let shape = b"0000-00-00T00:00:00.000000Z";
+        let fits = |(byte, model): (&u8, &u8)| match model {
+            b'0' => byte.is_ascii_digit(),
+            sign => byte == sign,
+        };
+        if text.len() != shape.len() || !text.iter().zip(shape).all(fits) {
+            return None;
+        }
+        let number = |from: usize, to: usize| {
+            let digits = text[from..to].iter();
+            digits.fold(0, |n, digit| n * 10 + i64::from(digit - b'0'))
+        };
+        let date = (number(0, 4), number(5, 7), number(8, 10));
+        let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
+        let days = days_from_civil(date);
+        // A day that the month does not have would come back as another one.
+        if hour > 23 || minute > 59 || second > 59 || civil_from_days(days) != date {
+            return None;
+        }
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
+        Some(Micros(seconds * Self::SECOND + number(20, 26)))
+    }
 }
 
 impl fmt::Display for Micros {
@@ -68,6 +94,16 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     (year, month, day)
+}
+
+/// The inverse of `civil_from_days`.
+fn days_from_civil((year, month, day): (i64, i64, i64)) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
 }
 
 impl Serialize for Micros {
@@ -124,6 +160,13 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(micros in -60_000_000_000_000_000i64..250_000_000_000_000_000) {
             prop_assert_eq!(Micros::parse(&Micros(micros).to_string()), Some(Micros(micros)));
+            prop_assert_eq!(Micros::read(&Micros(micros).to_string()), Some(Micros(micros)));
+        }
+
+        #[test]
+        fn strict_reading_takes_only_the_one_spelling(text in "(19|20)[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9]\\.[0-9]{6}Z") {
+            let expected = Micros::parse(&text).filter(|read| read.to_string() == text);
+            prop_assert_eq!(Micros::read(&text), expected);
         }
     }
 }
