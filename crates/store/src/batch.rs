@@ -60,7 +60,6 @@ pub struct Batch {
     pub buckets: Vec<BucketRow>,
     pub idempotency: Vec<IdempotencyRow>,
     pub seen: Vec<(String, Uuid)>,
-    /// Entries whose erasable parts go, and deliveries to take from the index.
-    pub erase_parts: Vec<u64>,
-    pub erase_from_index: Vec<u64>,
+    /// Deliveries whose erasable parts go, with those of every entry about them.
+    pub erase: Vec<u64>,
 }

@@ -12,6 +12,8 @@ pub enum Error {
     #[error("stored data is damaged: {0}")]
     Damaged(String),
     /// A store of a later version than this program.
-    #[error("the data directory was written by a newer version (schema {found}, this program knows {known}); use that version")]
+    #[error(
+        "the data directory was written by a newer version (schema {found}, this program knows {known}); use that version"
+    )]
     TooNew { found: i64, known: i64 },
 }

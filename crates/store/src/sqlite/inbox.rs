@@ -24,9 +24,14 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
         Some(words) => search::matches(connection, words, before, enough)?,
         None => newest(connection, filter, before, enough)?,
     };
-    let mut find = connection
-        .prepare_cached(&format!("SELECT {} FROM deliveries WHERE no = ?1", records::DELIVERY))?;
-    let mut page = InboxPage { rows: Vec::with_capacity(query.limit), next: None };
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT {} FROM deliveries WHERE no = ?1",
+        records::DELIVERY
+    ))?;
+    let mut page = InboxPage {
+        rows: Vec::with_capacity(query.limit),
+        next: None,
+    };
     for (looked_at, no) in numbers.iter().enumerate() {
         if page.rows.len() == query.limit {
             page.next = page.rows.last().map(|row| row.no);

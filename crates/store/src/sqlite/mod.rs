@@ -49,7 +49,9 @@ pub struct Sqlite {
 
 impl std::fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Sqlite")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -82,27 +84,37 @@ impl Sqlite {
             .map_err(failed)?;
         schema::migrate(&mut connection)?;
         let readers = Arc::new(Readers::new(path.clone()));
-        Ok(Sqlite { path, writer: Some(Mutex::new(connection)), readers })
+        Ok(Sqlite {
+            path,
+            writer: Some(Mutex::new(connection)),
+            readers,
+        })
     }
 
     pub fn open_read_only(directory: &Path) -> Result<Sqlite> {
         let path = directory.join(FILE);
         // Fails here, rather than at the first read, when there is none.
         Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
-        Ok(Sqlite { readers: Arc::new(Readers::new(path.clone())), path, writer: None })
+        Ok(Sqlite {
+            readers: Arc::new(Readers::new(path.clone())),
+            path,
+            writer: None,
+        })
     }
 
     fn writer(&self) -> Result<MutexGuard<'_, Connection>> {
-        let writer = self.writer.as_ref().ok_or_else(|| {
-            Error::Unavailable("this store was opened to be read only".into())
-        })?;
+        let writer = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| Error::Unavailable("this store was opened to be read only".into()))?;
         // A panic while writing left its transaction to be rolled back.
         Ok(writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A short read, in place.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.readers.with(|connection| read(connection).map_err(failed))
+        self.readers
+            .with(|connection| read(connection).map_err(failed))
     }
 
     /// A read that may take a while, on a thread that may block.
@@ -150,16 +162,23 @@ impl Store for Sqlite {
         // In steps, so that no commit waits long for this one.
         let forget = "DELETE FROM idempotency WHERE (key_id, idempotency_key) IN
              (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT 1000)";
-        self.writer()?.execute(forget, [before.0]).map(drop).map_err(failed)
+        self.writer()?
+            .execute(forget, [before.0])
+            .map(drop)
+            .map_err(failed)
     }
 
     async fn scrub(&self) -> Result<()> {
         let scrub = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let busy: i64 =
-            self.writer()?.query_row(scrub, [], |row| row.get(0)).map_err(failed)?;
+        let busy: i64 = self
+            .writer()?
+            .query_row(scrub, [], |row| row.get(0))
+            .map_err(failed)?;
         match busy {
             0 => Ok(()),
-            _ => Err(Error::Unavailable("a reader still uses the write-ahead log".into())),
+            _ => Err(Error::Unavailable(
+                "a reader still uses the write-ahead log".into(),
+            )),
         }
     }
 
@@ -181,8 +200,9 @@ impl Store for Sqlite {
     async fn next_due(&self) -> Result<Option<Micros>> {
         self.read(|connection| {
             let soonest = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL";
-            let at: Option<i64> =
-                connection.prepare_cached(soonest)?.query_row([], |row| row.get(0))?;
+            let at: Option<i64> = connection
+                .prepare_cached(soonest)?
+                .query_row([], |row| row.get(0))?;
             Ok(at.map(Micros))
         })
     }
@@ -203,8 +223,9 @@ impl Store for Sqlite {
     async fn next_callback(&self) -> Result<Option<Micros>> {
         self.read(|connection| {
             let soonest = "SELECT min(next_at) FROM callbacks WHERE next_at IS NOT NULL";
-            let at: Option<i64> =
-                connection.prepare_cached(soonest)?.query_row([], |row| row.get(0))?;
+            let at: Option<i64> = connection
+                .prepare_cached(soonest)?
+                .query_row([], |row| row.get(0))?;
             Ok(at.map(Micros))
         })
     }
@@ -244,7 +265,9 @@ impl Store for Sqlite {
     async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
         self.read(|connection| {
             let delivery = records::delivery_by_id(connection, id)?;
-            delivery.map(|delivery| records::answered(connection, delivery)).transpose()
+            delivery
+                .map(|delivery| records::answered(connection, delivery))
+                .transpose()
         })
     }
 
@@ -253,11 +276,13 @@ impl Store for Sqlite {
         if query.lanes.len() <= 4 {
             return self.read(|connection| sweep::sweep(connection, &query));
         }
-        self.read_long(move |connection| sweep::sweep(connection, &query)).await
+        self.read_long(move |connection| sweep::sweep(connection, &query))
+            .await
     }
 
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage> {
-        self.read_long(move |connection| inbox::page(connection, &query)).await
+        self.read_long(move |connection| inbox::page(connection, &query))
+            .await
     }
 
     async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>> {
@@ -265,11 +290,13 @@ impl Store for Sqlite {
     }
 
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>> {
-        self.read_long(move |connection| records::history(connection, delivery)).await
+        self.read_long(move |connection| records::history(connection, delivery))
+            .await
     }
 
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>> {
-        self.read_long(move |connection| records::entries(connection, &query)).await
+        self.read_long(move |connection| records::entries(connection, &query))
+            .await
     }
 
     async fn stream_names(&self) -> Result<Vec<(u64, String)>> {
@@ -291,7 +318,11 @@ impl Store for Sqlite {
             connection
                 .prepare("SELECT kind, id, body FROM accounts")?
                 .query_map([], |row| {
-                    Ok(AccountRow { kind: row.get(0)?, id: row.get(1)?, body: row.get(2)? })
+                    Ok(AccountRow {
+                        kind: row.get(0)?,
+                        id: row.get(1)?,
+                        body: row.get(2)?,
+                    })
                 })?
                 .collect()
         })
@@ -309,7 +340,8 @@ impl Store for Sqlite {
 
     async fn backup(&self, file: &Path) -> Result<()> {
         let file = file.to_owned();
-        self.read_long(move |connection| backup::copy(connection, &file)).await
+        self.read_long(move |connection| backup::copy(connection, &file))
+            .await
     }
 
     async fn view_digests(&self) -> Result<Vec<(String, Hash)>> {
@@ -317,6 +349,7 @@ impl Store for Sqlite {
     }
 
     fn scan(&self, from: u64, to: u64, visit: &mut dyn FnMut(EntryRef<'_>) -> bool) -> Result<()> {
-        self.readers.with(|connection| records::scan(connection, from, to, visit).map_err(failed))
+        self.readers
+            .with(|connection| records::scan(connection, from, to, visit).map_err(failed))
     }
 }

@@ -1,7 +1,10 @@
 //! Connections for reading. One is taken for each read and given back; a few
 //! are kept, with their prepared statements.
 
-use std::{path::PathBuf, sync::{Mutex, PoisonError}};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -17,11 +20,18 @@ pub struct Readers {
 
 impl Readers {
     pub fn new(path: PathBuf) -> Readers {
-        Readers { path, idle: Mutex::new(Vec::new()) }
+        Readers {
+            path,
+            idle: Mutex::new(Vec::new()),
+        }
     }
 
     pub fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let connection = match idle {
             Some(connection) => connection,
             None => self.connect()?,

@@ -52,17 +52,22 @@ pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
 }
 
 pub fn delivery_by_id(connection: &Connection, id: Uuid) -> rusqlite::Result<Option<DeliveryRow>> {
-    let mut find = connection
-        .prepare_cached(&format!("SELECT {DELIVERY} FROM deliveries WHERE id = ?1"))?;
-    find.query_row([id.as_bytes().as_slice()], delivery).optional()
+    let mut find =
+        connection.prepare_cached(&format!("SELECT {DELIVERY} FROM deliveries WHERE id = ?1"))?;
+    find.query_row([id.as_bytes().as_slice()], delivery)
+        .optional()
 }
 
 /// Adds the texts of the answer, if there is one and it is final.
 pub fn answered(connection: &Connection, delivery: DeliveryRow) -> rusqlite::Result<AnsweredRow> {
-    let mut row = AnsweredRow { delivery, feedback: None, edited_content: None };
+    let mut row = AnsweredRow {
+        delivery,
+        feedback: None,
+        edited_content: None,
+    };
     if let (1.., Some(position)) = (row.delivery.status, row.delivery.answer_position) {
-        let mut find =
-            connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
+        let mut find = connection
+            .prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
         let mut found = find.query(part_range(position))?;
         while let Some(part) = found.next()? {
             match part.get_ref(0)?.as_str()? {
@@ -96,7 +101,11 @@ fn parts(connection: &Connection, position: u64) -> rusqlite::Result<Vec<PartRow
     connection
         .prepare_cached("SELECT name, salt, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?
         .query_map(part_range(position), |row| {
-            Ok(PartRow { name: row.get(0)?, salt: row.get(1)?, bytes: row.get(2)? })
+            Ok(PartRow {
+                name: row.get(0)?,
+                salt: row.get(1)?,
+                bytes: row.get(2)?,
+            })
         })?
         .collect()
 }
@@ -133,7 +142,10 @@ pub fn entries(connection: &Connection, query: &EntryQuery) -> rusqlite::Result<
                 "SELECT {ENTRY} FROM entries WHERE stream = ?4 AND position >= ?1 AND position < ?2
                  ORDER BY seq {order} LIMIT ?3"
             ))?
-            .query_map(params![query.from as i64, to, query.limit as i64, stream as i64], entry)?
+            .query_map(
+                params![query.from as i64, to, query.limit as i64, stream as i64],
+                entry,
+            )?
             .collect::<rusqlite::Result<_>>()?,
     };
     if query.with_parts {
@@ -174,7 +186,10 @@ pub fn scan(
     let mut parts = connection.prepare_cached(
         "SELECT no, name, salt, bytes FROM parts WHERE no >= ?1 AND no < ?2 ORDER BY no",
     )?;
-    let part_bounds = ((from * PARTS_PER_ENTRY) as i64, (to * PARTS_PER_ENTRY) as i64);
+    let part_bounds = (
+        (from * PARTS_PER_ENTRY) as i64,
+        (to * PARTS_PER_ENTRY) as i64,
+    );
     let mut entry_rows = entries.query((from as i64, to as i64))?;
     let mut part_rows = parts.query(part_bounds)?;
     let mut next_part: Option<(u64, PartRow)> = next_part_row(&mut part_rows)?;
@@ -209,7 +224,11 @@ pub fn scan(
 fn next_part_row(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<(u64, PartRow)>> {
     rows.next()?
         .map(|row| {
-            let part = PartRow { name: row.get(1)?, salt: row.get(2)?, bytes: row.get(3)? };
+            let part = PartRow {
+                name: row.get(1)?,
+                salt: row.get(2)?,
+                bytes: row.get(3)?,
+            };
             Ok((number(row, 0)? / PARTS_PER_ENTRY, part))
         })
         .transpose()

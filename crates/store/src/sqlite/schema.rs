@@ -156,6 +156,22 @@ CREATE TABLE seen (
 /// Tables that a rebuild empties and fills again.
 pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts"];
 
+/// The rows of each view in a fixed order, to compare a rebuilt one with a live one.
+pub const VIEW_ROWS: &[(&str, &str)] = &[
+    ("streams", "SELECT no, name, lanes FROM streams ORDER BY no"),
+    ("deliveries", "SELECT * FROM deliveries ORDER BY no"),
+    // A block that emptied within one batch was never written.
+    (
+        "blocks",
+        "SELECT * FROM blocks WHERE n <> 0 ORDER BY stream, level, block",
+    ),
+    (
+        "history",
+        "SELECT * FROM history ORDER BY delivery, position",
+    ),
+    ("accounts", "SELECT * FROM accounts ORDER BY kind, id"),
+];
+
 /// Brings a database to the newest version.
 pub fn migrate(connection: &mut Connection) -> Result<()> {
     let known = STEPS.len() as i64;
@@ -164,15 +180,20 @@ pub fn migrate(connection: &mut Connection) -> Result<()> {
         return Err(Error::TooNew { found, known });
     }
     for (number, step) in (1..).zip(STEPS).skip(found as usize) {
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Exclusive)
+            .map_err(failed)?;
         transaction.execute_batch(step).map_err(failed)?;
-        transaction.pragma_update(None, "user_version", number as i64).map_err(failed)?;
+        transaction
+            .pragma_update(None, "user_version", number as i64)
+            .map_err(failed)?;
         transaction.commit().map_err(failed)?;
     }
     Ok(())
 }
 
 fn version(connection: &Connection) -> Result<i64> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)
+    connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(failed)
 }

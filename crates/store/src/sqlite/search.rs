@@ -62,8 +62,9 @@ pub fn index_some(
 
 /// Removes deliveries' words, then puts back those that are not erased.
 pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Result<()> {
-    let next: i64 =
-        connection.prepare_cached("SELECT next FROM indexed")?.query_row([], |row| row.get(0))?;
+    let next: i64 = connection
+        .prepare_cached("SELECT next FROM indexed")?
+        .query_row([], |row| row.get(0))?;
     let mut find = connection.prepare_cached(
         "SELECT s.name, d.headline, d.summary FROM deliveries d
          JOIN streams s ON s.no = d.stream WHERE d.no = ?1",
@@ -112,6 +113,8 @@ pub fn matches(
             "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2
              ORDER BY rowid DESC LIMIT ?3",
         )?
-        .query_map(params![query.join(" "), before, limit as i64], |row| records::number(row, 0))?
+        .query_map(params![query.join(" "), before, limit as i64], |row| {
+            records::number(row, 0)
+        })?
         .collect()
 }

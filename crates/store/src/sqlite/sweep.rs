@@ -7,7 +7,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::{Lane, SweepPage, SweepQuery, sqlite::{records, write::read_lanes}};
+use crate::{
+    Lane, SweepPage, SweepQuery,
+    sqlite::{records, write::read_lanes},
+};
 
 /// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
 pub const LEVELS: u8 = 3;
@@ -50,17 +53,21 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
 fn count(connection: &Connection, lane: Lane, since: Option<i64>) -> rusqlite::Result<u64> {
     let lanes = connection
         .prepare_cached("SELECT lanes FROM streams WHERE no = ?1")?
-        .query_row([lane.stream as i64], |row| read_lanes(row.get_ref(0)?))
+        .query_row([lane.stream as i64], |row| Ok(read_lanes(row.get_ref(0)?)?))
         .optional()?;
     let Some(lanes) = lanes else { return Ok(0) };
     let whole = lanes[usize::from(lane.status)];
-    let Some(since) = since else { return Ok(whole.count) };
+    let Some(since) = since else {
+        return Ok(whole.count);
+    };
     let first: Option<i64> = connection
         .prepare_cached(
             "SELECT lane_no FROM deliveries
              WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT 1",
         )?
-        .query_row(params![lane.stream as i64, lane.status, since], |row| row.get(0))
+        .query_row(params![lane.stream as i64, lane.status, since], |row| {
+            row.get(0)
+        })
         .optional()?;
     match first {
         None => Ok(0),
@@ -88,7 +95,10 @@ fn count_pending(
                          AND changed_at > ?2 AND lane_no >= ?3 ORDER BY changed_at LIMIT 1),
                         9223372036854775807))",
         )?
-        .query_row(params![stream as i64, since, (block_end << 8) as i64], |row| row.get(0))?;
+        .query_row(
+            params![stream as i64, since, (block_end << 8) as i64],
+            |row| row.get(0),
+        )?;
     let mut blocks = connection.prepare_cached(
         "SELECT coalesce(sum(n), 0) FROM blocks
          WHERE stream = ?1 AND level = ?2 AND block >= ?3 AND block < ?4",

@@ -32,7 +32,11 @@ pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> 
             connection.prepare_cached("SELECT level, at FROM buckets WHERE key_id = ?1")?;
         let bucket = find.query_row([key_id], |row| {
             let (level, at) = (row.get(0)?, Micros(row.get(1)?));
-            Ok(BucketRow { key_id: key_id.clone(), level, at })
+            Ok(BucketRow {
+                key_id: key_id.clone(),
+                level,
+                at,
+            })
         });
         if let Some(row) = bucket.optional()? {
             loaded.buckets.insert(key_id.clone(), row);
@@ -87,7 +91,9 @@ fn stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
 pub fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
     let bytes = value.as_blob()?;
     let number = |index: usize| {
-        let at = bytes.get(index * 8..index * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+        let at = bytes
+            .get(index * 8..index * 8 + 8)
+            .and_then(|bytes| bytes.try_into().ok());
         at.map_or(0, u64::from_be_bytes)
     };
     Ok(std::array::from_fn(|lane| LaneRow {
@@ -97,13 +103,18 @@ pub fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
 }
 
 fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
-    lanes.iter().flat_map(|lane| [lane.count, lane.next_no]).flat_map(u64::to_be_bytes).collect()
+    lanes
+        .iter()
+        .flat_map(|lane| [lane.count, lane.next_no])
+        .flat_map(u64::to_be_bytes)
+        .collect()
 }
 
 pub fn append(connection: &mut Connection, batch: Batch) -> Result<()> {
     // Dropping the transaction on any failure rolls it back.
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
     write(&transaction, &batch).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => Error::Conflict,
         _ => failed(error),
@@ -297,7 +308,9 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
     }
     for row in &batch.buckets {
         transaction
-            .prepare_cached("INSERT OR REPLACE INTO buckets (key_id, level, at) VALUES (?1, ?2, ?3)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO buckets (key_id, level, at) VALUES (?1, ?2, ?3)",
+            )?
             .execute(params![row.key_id, row.level, row.at.0])?;
     }
     for row in &batch.idempotency {
@@ -324,13 +337,16 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
 }
 
 fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
-    for position in &batch.erase_parts {
-        let first = (position * records::PARTS_PER_ENTRY) as i64;
+    for delivery in &batch.erase {
         transaction
-            .prepare_cached("DELETE FROM parts WHERE no >= ?1 AND no < ?2")?
-            .execute([first, first + records::PARTS_PER_ENTRY as i64])?;
+            .prepare_cached(
+                "DELETE FROM parts WHERE no IN (SELECT p.no FROM parts p, (
+                    SELECT ?1 AS position UNION SELECT position FROM history WHERE delivery = ?1
+                 ) h WHERE p.no BETWEEN h.position * ?2 AND h.position * ?2 + ?2 - 1)",
+            )?
+            .execute([*delivery as i64, records::PARTS_PER_ENTRY as i64])?;
     }
-    search::forget_details(transaction, &batch.erase_from_index)
+    search::forget_details(transaction, &batch.erase)
 }
 
 pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -338,7 +354,10 @@ pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
     for view in schema::VIEWS {
         transaction.execute(&format!("DELETE FROM {view}"), [])?;
     }
-    transaction.execute("UPDATE streams SET lanes = ?1", [write_lanes(&Default::default())])?;
+    transaction.execute(
+        "UPDATE streams SET lanes = ?1",
+        [write_lanes(&Default::default())],
+    )?;
     transaction.execute("INSERT INTO search (search) VALUES ('delete-all')", [])?;
     transaction.execute("UPDATE indexed SET next = 0", [])?;
     transaction.commit()

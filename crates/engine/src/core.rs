@@ -1,0 +1,142 @@
+//! What the writer holds in memory: the end of the log, the ends of the streams
+//! in use, rate buckets in use, and accounts.
+
+use std::{collections::HashMap, sync::Arc};
+
+use store::{AccountRow, BucketRow, Store, StreamRow};
+use trail::{Micros, merkle::{Fetched, Frontier}};
+
+use crate::{StartFault, shared::Agents};
+
+/// Streams and buckets kept from one batch to the next; more are loaded anew.
+const CACHED: usize = 10_000;
+
+#[derive(Debug)]
+pub struct Core {
+    pub frontier: Frontier,
+    pub last_time: Micros,
+    pub next_stream: u64,
+    pub streams: HashMap<String, StreamRow>,
+    pub buckets: HashMap<String, BucketRow>,
+    pub accounts: Arc<account::State>,
+    pub agents: Arc<Agents>,
+    /// The soonest timer, if one is known to be set.
+    pub next_due: Option<Micros>,
+}
+
+impl Core {
+    /// Reads the last durable state. Cost: a few hundred hashes and the accounts.
+    pub async fn load(store: &dyn Store) -> Result<Core, StartFault> {
+        let head = store.head().await?;
+        let (size, last_time) = head.map_or((0, Micros(0)), |head| (head.size, head.last_time));
+        let mut fetched = Fetched::new();
+        for range in Frontier::restore_needs(size) {
+            let hashes = store.hashes(range.level, range.from, range.to).await?;
+            fetched.insert(range, hashes);
+        }
+        let frontier = Frontier::restore(size, &fetched)
+            .map_err(|missing| StartFault::Damaged(missing.to_string()))?;
+        let names = store.stream_names().await?;
+        let mut agents = Agents::default();
+        for (no, name) in &names {
+            if let Some(agent_id) = name.strip_prefix("agent/") {
+                agents.insert(*no, agent_id);
+            }
+        }
+        // Streams of accounts are few and stay; those of agents come and go.
+        let accounts = names.iter().map(|(_, name)| name).filter(|name| is_pinned(name));
+        let needs = store::Needs { streams: accounts.cloned().collect(), ..Default::default() };
+        Ok(Core {
+            frontier,
+            last_time,
+            next_stream: names.last().map_or(0, |(no, _)| no + 1),
+            streams: store.load(&needs).await?.streams,
+            buckets: HashMap::new(),
+            accounts: Arc::new(read_accounts(store.accounts().await?)?),
+            agents: Arc::new(agents),
+            next_due: store.next_due().await?,
+        })
+    }
+
+    /// Keeps the caches bounded.
+    pub fn trim(&mut self) {
+        if self.streams.len() > CACHED {
+            self.streams.retain(|name, _| is_pinned(name));
+        }
+        if self.buckets.len() > CACHED {
+            self.buckets.clear();
+        }
+    }
+}
+
+fn is_pinned(stream: &str) -> bool {
+    !stream.starts_with("agent/")
+}
+
+/// Accounts from their rows.
+pub fn read_accounts(rows: Vec<AccountRow>) -> Result<account::State, StartFault> {
+    let mut state = account::State::default();
+    for AccountRow { kind, id, body } in rows {
+        let body = body.unwrap_or_default();
+        let read = match kind.as_str() {
+            "user" => insert(&mut state.users, &id, &body),
+            "token" => insert(&mut state.tokens, &id, &body),
+            "agent" => insert(&mut state.agents, &id, &body),
+            "key" => insert(&mut state.keys, &id, &body),
+            "allow" => insert(&mut state.allowlist, &id, &body),
+            "retention" => insert(&mut state.retention, &id, &body),
+            _ => Ok(()),
+        };
+        read.map_err(|error| StartFault::Damaged(format!("account {kind} {id}: {error}")))?;
+    }
+    state.reindex();
+    Ok(state)
+}
+
+fn insert<T: serde::de::DeserializeOwned>(
+    map: &mut std::collections::BTreeMap<String, T>,
+    id: &str,
+    body: &str,
+) -> serde_json::Result<()> {
+    map.insert(id.to_owned(), serde_json::from_str(body)?);
+    Ok(())
+}
+
+/// The rows that an event of the account streams changes, as `state` is after it.
+pub fn account_rows(before: &account::State, after: &account::State, event: &account::Event) -> Vec<AccountRow> {
+    use account::Event;
+    match event {
+        Event::UserCreated(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::RoleSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::UserStateSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::TokenIssued(e) => {
+            let gone = before.tokens.keys().filter(|id| !after.tokens.contains_key(*id));
+            let mut rows: Vec<AccountRow> =
+                gone.map(|id| row::<account::Token>("token", id, None)).collect();
+            rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
+            rows
+        }
+        Event::AgentAdded(e) => vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))],
+        Event::KeyCreated(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::KeyRevoked(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::WebhookAllowed(e) => {
+            vec![row("allow", &e.pattern, after.allowlist.get(&e.pattern))]
+        }
+        Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
+        Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
+        Event::AccessDenied(_)
+        | Event::AccessFailed(_)
+        | Event::LogKeyRotated(_)
+        | Event::LogRestored(_)
+        | Event::LogStarted(_)
+        | Event::WebhookSecretSet(_) => Vec::new(),
+    }
+}
+
+fn row<T: serde::Serialize>(kind: &str, id: &str, thing: Option<&T>) -> AccountRow {
+    let body = thing.map(|thing| {
+        serde_json::to_string(thing).expect("account state has string keys and cannot fail")
+    });
+    AccountRow { kind: kind.to_owned(), id: id.to_owned(), body }
+}

@@ -1,0 +1,125 @@
+//! A person answers, takes it back, looks; a timer makes a held answer final or
+//! notes that the agent has moved on.
+
+use inbox::{Answer, Person, Standing};
+use store::{CallbackRow, DeliveryRow};
+use uuid::Uuid;
+
+use crate::{
+    command::Reply,
+    decide::callback,
+    project,
+    refusal::Refusal,
+    stage::{Stage, Unsealed},
+};
+
+/// Where a delivery stands, in the words of the inbox.
+pub fn standing(row: &DeliveryRow) -> Standing {
+    match (&row.hold, &row.answered_by) {
+        (_, Some(by)) => Standing::Answered {
+            by: by.clone(),
+            verdict: project::verdict(row.status),
+            at: row.changed_at,
+        },
+        (Some(hold), None) => Standing::Held {
+            by: hold.by.clone(),
+            channel: project::channel(hold.channel),
+            verdict: project::verdict(hold.status),
+            until: hold.until,
+        },
+        (None, None) => Standing::Open,
+    }
+}
+
+fn delivery(stage: &Stage<'_>, id: Uuid) -> Result<DeliveryRow, Refusal> {
+    stage.views.delivery(id).cloned().ok_or(Refusal::NotFound)
+}
+
+pub fn respond(
+    stage: &mut Stage<'_>,
+    person: &Person,
+    delivery_id: Uuid,
+    request: inbox::Request,
+) -> Result<Reply, Refusal> {
+    let row = delivery(stage, delivery_id)?;
+    let event = inbox::respond(delivery_id, &standing(&row), person, &request, stage.now)?;
+    let status = project::status(project::verdict_code(request.answer.verdict));
+    let held_until = match &event {
+        inbox::Event::AnswerHeld(held) => Some(held.until),
+        _ => None,
+    };
+    let stream = stage.stream_of(row.stream);
+    let (position, at) = stage.record(&stream, &person.name, event, texts(request.answer))?;
+    match held_until {
+        Some(until) => Ok(Reply::Held { status, until }),
+        None => {
+            after_answer(stage, &row, position);
+            Ok(Reply::Answered { status, at })
+        }
+    }
+}
+
+fn texts(answer: Answer) -> Vec<(&'static str, Vec<u8>)> {
+    let feedback = answer.feedback.map(|bytes| ("feedback", bytes));
+    let edited = answer.edited_content.map(|bytes| ("edited_content", bytes));
+    feedback.into_iter().chain(edited).collect()
+}
+
+/// The effects of a final answer: whoever polls is woken, a callback is owed.
+fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
+    stage.answered.push(row.id);
+    if row.callback.is_some() {
+        stage.changes.callbacks.push(CallbackRow {
+            no: position,
+            delivery_id: row.id,
+            webhook_id: format!("msg_{}", row.id.simple()),
+            attempts: 0,
+            state: callback::OWED,
+            next_at: Some(stage.now),
+            last_error: None,
+        });
+    }
+}
+
+pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
+    let row = delivery(stage, delivery_id)?;
+    let undone = inbox::undo(delivery_id, &standing(&row), person)?;
+    let stream = stage.stream_of(row.stream);
+    stage.record(&stream, &person.name, inbox::Event::from(undone), Vec::new())?;
+    Ok(Reply::Undone)
+}
+
+/// Recorded once for each person and item.
+pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
+    let row = delivery(stage, delivery_id)?;
+    if !stage.seen.insert((name.clone(), delivery_id)) {
+        return Ok(Reply::Done);
+    }
+    let seen = inbox::event::DeliverySeen { by: name.clone(), delivery_id };
+    let stream = stage.stream_of(row.stream);
+    stage.record(&stream, &name, inbox::Event::from(seen), Vec::new())?;
+    stage.changes.seen.push((name, delivery_id));
+    Ok(Reply::Done)
+}
+
+pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal> {
+    let row = delivery(stage, delivery_id)?;
+    finish_hold(stage, &row)?;
+    let row = delivery(stage, delivery_id)?;
+    let waits = row.answered_by.is_none() && !row.timed_out;
+    if let Some(timed_out) = wake::life::time_out(delivery_id, waits, row.timeout_at, stage.now) {
+        let stream = stage.stream_of(row.stream);
+        stage.record(&stream, "system", wake::Event::from(timed_out), Vec::new())?;
+    }
+    Ok(Reply::Done)
+}
+
+fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed> {
+    if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
+        let (stream, by) = (stage.stream_of(row.stream), answered.by.clone());
+        let (position, _) =
+            stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
+        after_answer(stage, row, position);
+    }
+    Ok(())
+}

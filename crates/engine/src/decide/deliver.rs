@@ -1,0 +1,95 @@
+//! An agent delivers: its key decides who it is, its rate decides how often.
+
+use account::Bucket;
+use store::{BucketRow, IdempotencyRow, Needs};
+use wake::{limits, webhook::{CallbackUrl, HostPattern}};
+
+use crate::{
+    command::{Deliver, Reply},
+    core::Core,
+    decide::need_stream,
+    refusal::Refusal,
+    stage::Stage,
+};
+
+pub fn needs(core: &Core, deliver: &Deliver, needs: &mut Needs) {
+    if let Some(key) = core.accounts.keys.get(&deliver.key_id) {
+        need_stream(core, format!("agent/{}", key.agent_id), needs);
+    }
+    if !core.buckets.contains_key(&deliver.key_id) && !needs.buckets.contains(&deliver.key_id) {
+        needs.buckets.push(deliver.key_id.clone());
+    }
+    if let Some((idempotency_key, _)) = &deliver.idempotency {
+        needs.idempotency.push((deliver.key_id.clone(), idempotency_key.clone()));
+    }
+}
+
+pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal> {
+    let Deliver { key_id, delivery_id, mut delivery, idempotency } = command;
+    let accounts = std::sync::Arc::clone(&stage.core.accounts);
+    let key = accounts.keys.get(&key_id).filter(|key| key.is_active(stage.now));
+    let key = key.ok_or(Refusal::KeyGone)?;
+    if let Some(reply) = repeated(stage, &key_id, &idempotency)? {
+        return Ok(reply);
+    }
+    let sender = wake::life::Sender { agent_id: &key.agent_id, key_id: &key_id, test: key.test };
+    let allowed = |url: &CallbackUrl| is_allowed(&accounts, url);
+    let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
+
+    let bucket = stage.core.buckets.get(&key_id);
+    let bucket = bucket.map_or(Bucket::full(key.rate, stage.now), |row| Bucket {
+        level: row.level,
+        at: row.at,
+    });
+    let bucket = bucket
+        .take(key.rate, stage.now)
+        .map_err(|retry_after_seconds| Refusal::RateLimited { retry_after_seconds })?;
+
+    let content = delivery.details.take().map(|details| ("details", details));
+    let stream = format!("agent/{}", key.agent_id);
+    let (_, created_at) = stage.record(
+        &stream,
+        &stream,
+        wake::Event::from(received),
+        content.into_iter().collect(),
+    )?;
+
+    let row = BucketRow { key_id: key_id.clone(), level: bucket.level, at: bucket.at };
+    stage.core.buckets.insert(key_id.clone(), row.clone());
+    stage.changes.buckets.insert(key_id.clone(), row);
+    if let Some((idempotency_key, digest)) = idempotency {
+        let row = IdempotencyRow { key_id, idempotency_key, digest, delivery_id, created_at };
+        let pair = (row.key_id.clone(), row.idempotency_key.clone());
+        stage.idempotency.insert(pair, row.clone());
+        stage.changes.idempotency.push(row);
+    }
+    Ok(Reply::Received { delivery_id, created_at, repeated: false })
+}
+
+/// The same key and body within a day gets the same answer and costs nothing.
+fn repeated(
+    stage: &Stage<'_>,
+    key_id: &str,
+    idempotency: &Option<(String, trail::Hash)>,
+) -> Result<Option<Reply>, Refusal> {
+    let Some((idempotency_key, digest)) = idempotency else { return Ok(None) };
+    let pair = (key_id.to_owned(), idempotency_key.clone());
+    let Some(row) = stage.idempotency.get(&pair) else { return Ok(None) };
+    if row.created_at.plus_seconds(limits::IDEMPOTENCY_SECONDS) <= stage.now {
+        return Ok(None);
+    }
+    match row.digest == *digest {
+        true => Ok(Some(Reply::Received {
+            delivery_id: row.delivery_id,
+            created_at: row.created_at,
+            repeated: true,
+        })),
+        false => Err(Refusal::IdempotencyMismatch),
+    }
+}
+
+/// Whether the operator's allowlist names the callback's host.
+fn is_allowed(accounts: &account::State, url: &CallbackUrl) -> bool {
+    let mut patterns = accounts.allowlist.keys().filter_map(|text| HostPattern::parse(text).ok());
+    patterns.any(|pattern| pattern.matches(url))
+}

@@ -1,0 +1,80 @@
+//! Administration, denials, and what retention erases.
+
+use std::collections::BTreeMap;
+
+use account::event::{AccessDenied, AccessFailed};
+use inbox::event::ContentErased;
+use uuid::Uuid;
+
+use crate::{command::Reply, refusal::Refusal, stage::Stage};
+
+pub fn administer(
+    stage: &mut Stage<'_>,
+    actor: &str,
+    command: &account::Command,
+) -> Result<Reply, Refusal> {
+    for event in account::decide(&stage.core.accounts, command, stage.now)? {
+        let stream = event.stream();
+        stage.record(&stream, actor, event, Vec::new())?;
+    }
+    Ok(Reply::Done)
+}
+
+pub fn set_secret(
+    stage: &mut Stage<'_>,
+    actor: &str,
+    agent_id: String,
+    sealed: Vec<u8>,
+) -> Result<Reply, Refusal> {
+    let name = secret_name(&agent_id);
+    administer(stage, actor, &account::Command::RecordSecret { agent_id })?;
+    stage.changes.secrets.push((name, sealed));
+    Ok(Reply::Done)
+}
+
+/// Where an agent's webhook secret is kept.
+pub fn secret_name(agent_id: &str) -> String {
+    format!("webhook/{agent_id}")
+}
+
+pub fn record_failures(
+    stage: &mut Stage<'_>,
+    source: String,
+    count: u64,
+) -> Result<Reply, Refusal> {
+    let event = account::Event::from(AccessFailed { count, source });
+    stage.record(account::event::ADMIN, "system", event, Vec::new())?;
+    Ok(Reply::Done)
+}
+
+pub fn deny(
+    stage: &mut Stage<'_>,
+    who: String,
+    stream: String,
+    what: String,
+    code: String,
+) -> Result<Reply, Refusal> {
+    let event = AccessDenied { code, stream: stream.clone(), what, who: who.clone() };
+    stage.record(&stream, &who, account::Event::from(event), Vec::new())?;
+    Ok(Reply::Done)
+}
+
+/// Never a pending one: an answer was given, and its time is over.
+pub fn erase(
+    stage: &mut Stage<'_>,
+    delivery_ids: &[Uuid],
+    retention_days: u32,
+) -> Result<Reply, Refusal> {
+    let mut by_stream: BTreeMap<u64, Vec<Uuid>> = BTreeMap::new();
+    for row in delivery_ids.iter().filter_map(|id| stage.views.delivery(*id)) {
+        if row.answered_by.is_some() && !row.erased {
+            by_stream.entry(row.stream).or_default().push(row.id);
+        }
+    }
+    for (stream, delivery_ids) in by_stream {
+        let stream = stage.stream_of(stream);
+        let event = ContentErased { delivery_ids, retention_days };
+        stage.record(&stream, "system", inbox::Event::from(event), Vec::new())?;
+    }
+    Ok(Reply::Done)
+}

@@ -1,0 +1,107 @@
+//! The two keys of a data directory, made on first start and readable by their
+//! owner alone: `trail.key` signs the log, `seal.key` wraps secrets.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+use hex::HEXLOWER;
+use trail::LogKey;
+use zeroize::Zeroizing;
+
+pub const DIRECTORY: &str = "keys";
+pub const TRAIL_KEY: &str = "trail.key";
+pub const SEAL_KEY: &str = "seal.key";
+
+/// What the keys are, and the origin that names the log.
+#[derive(Debug)]
+pub struct Keys {
+    pub log: LogKey,
+    pub seal: Seed,
+}
+
+/// 32 secret bytes.
+#[derive(Clone)]
+pub struct Seed(pub Zeroizing<[u8; 32]>);
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed(…)")
+    }
+}
+
+/// What `trail.key` holds: the origin on the first line, the seed on the second.
+impl Keys {
+    /// Opens the keys of a data directory, making those that are not there.
+    pub fn open(directory: &Path) -> io::Result<Keys> {
+        let keys = directory.join(DIRECTORY);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&keys)?;
+        let trail_key = keys.join(TRAIL_KEY);
+        if !trail_key.exists() {
+            let origin = format!("wakeful.local/{}", HEXLOWER.encode(&random::<8>()?));
+            write_trail_key(&trail_key, &origin, &random()?)?;
+        }
+        let seal_key = keys.join(SEAL_KEY);
+        if !seal_key.exists() {
+            let text = Zeroizing::new(format!("{}\n", HEXLOWER.encode(&random::<32>()?)));
+            create_private(&seal_key, text.as_bytes())?;
+        }
+        let seal = read_private(&seal_key)?;
+        let seal = seed(seal.trim()).ok_or_else(|| invalid(&seal_key))?;
+        Ok(Keys { log: read_trail_key(&trail_key)?, seal })
+    }
+}
+
+pub fn read_trail_key(file: &Path) -> io::Result<LogKey> {
+    let text = read_private(file)?;
+    let mut lines = text.lines();
+    let key = (|| {
+        let (origin, secret) = (lines.next()?, seed(lines.next()?.trim())?);
+        LogKey::from_seed(origin, *secret.0).ok()
+    })();
+    key.ok_or_else(|| invalid(file))
+}
+
+pub fn write_trail_key(file: &Path, origin: &str, seed: &[u8; 32]) -> io::Result<()> {
+    let text = Zeroizing::new(format!("{origin}\n{}\n", HEXLOWER.encode(seed)));
+    create_private(file, text.as_bytes())
+}
+
+/// Random bytes from the operating system.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// Reads 64 hex digits.
+pub fn seed(text: &str) -> Option<Seed> {
+    let bytes = Zeroizing::new(HEXLOWER.decode(text.as_bytes()).ok()?);
+    Some(Seed(Zeroizing::new(bytes.as_slice().try_into().ok()?)))
+}
+
+fn create_private(file: &Path, content: &[u8]) -> io::Result<()> {
+    let mut created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    created.write_all(content)?;
+    created.sync_all()?;
+    // The name must survive a crash too, or the data would lose its key.
+    file.parent().map_or(Ok(()), |parent| fs::File::open(parent)?.sync_all())
+}
+
+/// Refuses a key that others can read: better to say so than to go on.
+fn read_private(file: &Path) -> io::Result<Zeroizing<String>> {
+    let mode = fs::metadata(file)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let text = format!("{} can be read by others; run chmod 600 on it", file.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    fs::read_to_string(file).map(Zeroizing::new)
+}
+
+fn invalid(file: &Path) -> io::Error {
+    let text = format!("{} does not hold a key", file.display());
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}

@@ -1,0 +1,131 @@
+//! When it happens. Commands queue for one writer; it decides them in batches
+//! on the last durable state plus what the batch has staged, makes the batch
+//! durable with one sync, and only then tells anyone.
+//!
+//! ```text
+//! submit ──► queue ──► load rows ──► decide + project ──► append ──► publish, reply
+//! ```
+//!
+//! What is held in memory is bounded by the number of agents and people, never
+//! by the number of deliveries. If a commit fails, all of it is dropped and
+//! loaded again: memory never runs ahead of the disk.
+
+pub mod clock;
+pub mod command;
+mod core;
+mod decide;
+pub mod event;
+pub mod keys;
+mod project;
+pub mod proof;
+pub mod read;
+pub mod rebuild;
+pub mod refusal;
+mod shared;
+mod stage;
+pub mod vault;
+mod writer;
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+pub use clock::Clock;
+pub use command::{Command, Reply};
+pub use event::Event;
+pub use keys::Keys;
+pub use read::Row;
+pub use refusal::Refusal;
+pub use shared::{Health, Shared};
+pub use vault::Vault;
+
+/// Commands that may wait; one more is refused as busy.
+const QUEUE: usize = 8192;
+
+/// A started engine. Clones share it; the writer ends when all are gone and
+/// [`Engine::stop`] was called.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    queue: mpsc::Sender<writer::Job>,
+    shared: Arc<Shared>,
+}
+
+/// What an engine is started with.
+#[derive(Debug)]
+pub struct Setup {
+    pub store: Arc<dyn store::Store>,
+    pub keys: Keys,
+    pub vault: Vault,
+    pub clock: Clock,
+}
+
+impl std::fmt::Debug for dyn store::Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Store")
+    }
+}
+
+impl Engine {
+    /// Recovers from the store and starts the writer on a thread of its own.
+    pub async fn start(setup: Setup) -> Result<Engine, StartFault> {
+        let Setup { store, keys, vault, clock } = setup;
+        vault.check(store.as_ref()).await?;
+        let shared = Arc::new(Shared::new(store, keys, vault, clock));
+        let writer = writer::Writer::open(Arc::clone(&shared)).await?;
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let (started, ready) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                let _ = started.send(runtime.as_ref().map(drop).map_err(ToString::to_string));
+                if let Ok(runtime) = runtime {
+                    runtime.block_on(writer.run(jobs));
+                }
+            })
+            .map_err(|error| StartFault::Thread(error.to_string()))?;
+        match ready.await {
+            Ok(Ok(())) => Ok(Engine { queue, shared }),
+            Ok(Err(error)) => Err(StartFault::Thread(error)),
+            Err(_) => Err(StartFault::Thread("the writer ended at once".to_owned())),
+        }
+    }
+
+    /// Sends a command to the writer. An answer means that it is durable.
+    pub async fn submit(&self, command: Command) -> Result<Reply, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        let job = writer::Job::Command { command: Box::new(command), answer };
+        self.queue.try_send(job).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Refusal::Busy,
+            mpsc::error::TrySendError::Closed(_) => Refusal::Stopping,
+        })?;
+        answered.await.unwrap_or(Err(Refusal::Stopping))
+    }
+
+    /// Lets the writer finish what is queued, then ends it.
+    pub async fn stop(&self) {
+        let (done, finished) = oneshot::channel();
+        if self.queue.send(writer::Job::Stop(done)).await.is_ok() {
+            let _ = finished.await;
+        }
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+/// Why an engine could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFault {
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error(transparent)]
+    Vault(#[from] vault::VaultFault),
+    #[error("the log's key in keys/trail.key does not fit the data: {0}")]
+    WrongKey(String),
+    #[error("the stored log is damaged: {0}; run `wakeful trail verify`")]
+    Damaged(String),
+    #[error("could not start the writer: {0}")]
+    Thread(String),
+}

@@ -1,0 +1,222 @@
+//! One batch while it is being decided. Recording an event seals it, puts it at
+//! the end of its stream and of the log, and projects it onto the rows, all in
+//! memory; nothing counts before the batch is durable.
+
+use std::{borrow::Cow, collections::{HashMap, HashSet}, sync::Arc};
+
+use store::{Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow, SubtreeRow};
+use trail::{Checkpoint, Draft, Micros, Part, entry::FACTS, merkle};
+use uuid::Uuid;
+
+use crate::{core::Core, event::Event, keys, project::Views, shared::Shared};
+
+#[derive(Debug)]
+pub struct Stage<'a> {
+    pub core: &'a mut Core,
+    pub shared: &'a Shared,
+    pub now: Micros,
+    pub views: Views,
+    pub idempotency: HashMap<(String, String), IdempotencyRow>,
+    pub callbacks: HashMap<u64, CallbackRow>,
+    pub seen: HashSet<(String, Uuid)>,
+    /// Deliveries whose final answer is in this batch.
+    pub answered: Vec<Uuid>,
+    pub changes: Kept,
+    first: u64,
+    entries: Vec<EntryRow>,
+    subtrees: Vec<SubtreeRow>,
+    touched: HashSet<String>,
+    random: Random,
+}
+
+/// Changes of kept state.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub callbacks: Vec<CallbackRow>,
+    pub secrets: Vec<(String, Vec<u8>)>,
+    pub buckets: HashMap<String, BucketRow>,
+    pub idempotency: Vec<IdempotencyRow>,
+    pub seen: Vec<(String, Uuid)>,
+}
+
+/// The batch could not be sealed: no random bytes, or encryption failed.
+#[derive(Debug)]
+pub struct Unsealed;
+
+impl<'a> Stage<'a> {
+    pub fn new(core: &'a mut Core, shared: &'a Shared, now: Micros) -> Stage<'a> {
+        Stage {
+            first: core.frontier.size(),
+            core,
+            shared,
+            now,
+            views: Views::default(),
+            idempotency: HashMap::new(),
+            callbacks: HashMap::new(),
+            seen: HashSet::new(),
+            answered: Vec::new(),
+            changes: Kept::default(),
+            entries: Vec::new(),
+            subtrees: Vec::new(),
+            touched: HashSet::new(),
+            random: Random::default(),
+        }
+    }
+
+    pub fn add_loaded(&mut self, mut loaded: Loaded) {
+        self.views.add_loaded(&mut loaded);
+        self.core.streams.extend(loaded.streams);
+        self.core.buckets.extend(loaded.buckets);
+        self.idempotency.extend(loaded.idempotency);
+        self.callbacks.extend(loaded.callbacks);
+        self.seen.extend(loaded.seen);
+    }
+
+    /// Puts an event on the trail. Every change has its own, later time.
+    pub fn record(
+        &mut self,
+        stream: &str,
+        actor: &str,
+        event: impl Into<Event>,
+        content: Vec<(&'static str, Vec<u8>)>,
+    ) -> Result<(u64, Micros), Unsealed> {
+        let event = event.into();
+        let time = self.now.max(Micros(self.core.last_time.0 + 1));
+        let position = self.core.frontier.size();
+        let mut row = self.take_stream(stream);
+        let facts = Part { name: Cow::Borrowed(FACTS), salt: self.random.bytes()?, bytes: event.facts() };
+        let mut parts = vec![facts];
+        for (name, bytes) in content {
+            parts.push(Part { name: Cow::Borrowed(name), salt: self.random.bytes()?, bytes });
+        }
+        let draft = Draft {
+            stream: stream.to_owned(),
+            id: self.random.entry_id(time)?,
+            time,
+            actor: actor.to_owned(),
+            event_type: event.event_type(),
+            local: None,
+            parts,
+        };
+        let sealed = draft.seal(row.head, row.next_seq);
+        let subtrees = &mut self.subtrees;
+        self.core.frontier.push(merkle::leaf_hash(&sealed.entry_hash), |subtree| {
+            let merkle::Subtree { level, index, hash } = subtree;
+            subtrees.push(SubtreeRow { level, index, hash });
+        });
+        let mut parts = draft.parts.into_iter();
+        let facts = parts.next().expect("facts come first");
+        let parts = parts.map(|part| self.stored_part(position, part)).collect::<Result<_, _>>()?;
+        self.entries.push(EntryRow {
+            position,
+            stream: row.no,
+            seq: sealed.seq,
+            header: sealed.header,
+            entry_hash: sealed.entry_hash,
+            facts_salt: facts.salt,
+            facts: facts.bytes,
+            parts,
+        });
+        row.head = Some(sealed.entry_hash);
+        row.next_seq += 1;
+        self.views.project(&event, &mut row, &mut self.core.accounts, position, time);
+        self.core.last_time = time;
+        self.core.streams.insert(stream.to_owned(), row);
+        Ok((position, time))
+    }
+
+    fn stored_part(&self, position: u64, part: Part) -> Result<PartRow, Unsealed> {
+        let bytes =
+            self.shared.vault.seal_part(position, &part.name, part.bytes).map_err(|_| Unsealed)?;
+        Ok(PartRow { name: part.name.into_owned(), salt: part.salt, bytes })
+    }
+
+    /// The stream's row, out of the cache; a new one if there is none.
+    fn take_stream(&mut self, name: &str) -> StreamRow {
+        if !self.touched.contains(name) {
+            self.touched.insert(name.to_owned());
+        }
+        self.core.streams.remove(name).unwrap_or_else(|| {
+            let no = self.core.next_stream;
+            self.core.next_stream += 1;
+            if let Some(agent_id) = name.strip_prefix("agent/") {
+                Arc::make_mut(&mut self.core.agents).insert(no, agent_id);
+            }
+            StreamRow { no, name: name.to_owned(), next_seq: 0, head: None, lanes: Default::default() }
+        })
+    }
+
+    /// The stream on which a delivery lives.
+    pub fn stream_of(&self, stream: u64) -> String {
+        format!("agent/{}", self.core.agents.id(stream))
+    }
+
+    /// Everything to write, with the signed head that ends it; `None` if nothing changed.
+    pub fn into_batch(self) -> Option<(Batch, Vec<Uuid>)> {
+        let Stage { core, shared, entries, subtrees, touched, changes, answered, .. } = self;
+        let mut batch = self.views.into_batch();
+        let size = core.frontier.size();
+        if size > self.first {
+            let checkpoint = Checkpoint {
+                origin: shared.keys.log.name().to_owned(),
+                size,
+                root: core.frontier.root(),
+            };
+            let note = shared.keys.log.sign(&checkpoint);
+            batch.head = Some(HeadRow { size, last_time: core.last_time, note });
+        }
+        batch.expected_size = self.first;
+        batch.streams = touched.iter().filter_map(|name| core.streams.get(name)).cloned().collect();
+        batch.streams.sort_unstable_by_key(|row| row.no);
+        batch.entries = entries;
+        batch.subtrees = subtrees;
+        batch.callbacks = changes.callbacks;
+        batch.secrets = changes.secrets;
+        batch.buckets = changes.buckets.into_values().collect();
+        batch.idempotency = changes.idempotency;
+        batch.seen = changes.seen;
+        let changed = batch.head.is_some() || !batch.callbacks.is_empty() || !batch.secrets.is_empty();
+        changed.then_some((batch, answered))
+    }
+
+    pub fn due_times(&self) -> Option<Micros> {
+        self.views.next_due()
+    }
+}
+
+/// Random bytes from the operating system, a page at a time.
+struct Random {
+    bytes: [u8; 1024],
+    used: usize,
+}
+
+impl std::fmt::Debug for Random {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Random")
+    }
+}
+
+impl Default for Random {
+    fn default() -> Random {
+        Random { bytes: [0; 1024], used: 1024 }
+    }
+}
+
+impl Random {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Unsealed> {
+        if self.used + N > self.bytes.len() {
+            self.bytes = keys::random().map_err(|_| Unsealed)?;
+            self.used = 0;
+        }
+        let taken: Result<[u8; N], _> = self.bytes[self.used..self.used + N].try_into();
+        self.used += N;
+        taken.map_err(|_| Unsealed)
+    }
+
+    /// A UUID v7: sorts by time, and is unique without asking anyone.
+    fn entry_id(&mut self, time: Micros) -> Result<String, Unsealed> {
+        let random: [u8; 10] = self.bytes()?;
+        let millis = u64::try_from(time.0 / 1000).unwrap_or(0);
+        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+    }
+}

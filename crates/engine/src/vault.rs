@@ -1,0 +1,152 @@
+//! Content encrypted at rest, and secrets that must be recoverable.
+//!
+//! A sealed value begins with a byte that no JSON text begins with, so content
+//! from before a body key was given still reads. Position and part name are
+//! bound in: a sealed part cannot be moved elsewhere.
+
+use chacha20poly1305::{
+    KeyInit as _, XChaCha20Poly1305, XNonce,
+    aead::{Aead as _, Payload},
+};
+use sha2::{Digest as _, Sha256};
+use store::Store;
+
+use crate::keys::{self, Seed};
+
+const SEALED: u8 = 1;
+const KEY_ID: usize = 4;
+const NONCE: usize = 24;
+/// The record by which a start notices a missing or wrong body key.
+const CHECK: &str = "body-key-check";
+
+#[derive(Debug, thiserror::Error)]
+pub enum VaultFault {
+    #[error("this data was encrypted with a body key; start with --body-key FILE")]
+    KeyMissing,
+    #[error("the body key does not open this data; name the file it was encrypted with")]
+    WrongKey,
+    #[error("the body key file must hold one key (64 hex digits) a line, the current one first")]
+    BadFile,
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error("no random bytes: {0}")]
+    Random(#[from] std::io::Error),
+}
+
+/// Opens and seals. Without a body key content is stored as it is.
+#[derive(Debug)]
+pub struct Vault {
+    /// The first seals; all of them open.
+    body: Vec<Cipher>,
+    secrets: Cipher,
+}
+
+struct Cipher {
+    id: [u8; KEY_ID],
+    aead: XChaCha20Poly1305,
+}
+
+impl std::fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cipher({:02x?})", self.id)
+    }
+}
+
+impl Cipher {
+    fn new(seed: &Seed) -> Cipher {
+        let mut id = [0; KEY_ID];
+        id.copy_from_slice(&Sha256::digest(seed.0.as_slice())[..KEY_ID]);
+        Cipher { id, aead: XChaCha20Poly1305::new(seed.0.as_slice().try_into().expect("32 bytes")) }
+    }
+
+    fn seal(&self, plain: &[u8], bound: &[u8]) -> std::io::Result<Vec<u8>> {
+        let nonce: [u8; NONCE] = keys::random()?;
+        let sealed = self
+            .aead
+            .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad: &self.bind(bound) })
+            .map_err(|_| std::io::Error::other("too much to encrypt"))?;
+        Ok([&[SEALED], self.id.as_slice(), &nonce, &sealed].concat())
+    }
+
+    fn open(&self, sealed: &[u8], bound: &[u8]) -> Option<Vec<u8>> {
+        let (head, body) = sealed.split_at_checked(1 + KEY_ID + NONCE)?;
+        let nonce: [u8; NONCE] = head[1 + KEY_ID..].try_into().ok()?;
+        let payload = Payload { msg: body, aad: &self.bind(bound) };
+        self.aead.decrypt(&XNonce::from(nonce), payload).ok()
+    }
+
+    fn bind(&self, bound: &[u8]) -> Vec<u8> {
+        [self.id.as_slice(), bound].concat()
+    }
+}
+
+impl Vault {
+    pub fn new(seal: &Seed, body_keys: &[Seed]) -> Vault {
+        Vault { body: body_keys.iter().map(Cipher::new).collect(), secrets: Cipher::new(seal) }
+    }
+
+    /// Reads a body key file: one key a line, the current one first, older ones
+    /// after it for as long as content sealed with them is there.
+    pub fn read_body_keys(text: &str) -> Result<Vec<Seed>, VaultFault> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let keys: Option<Vec<Seed>> = lines.map(keys::seed).collect();
+        keys.filter(|keys| !keys.is_empty()).ok_or(VaultFault::BadFile)
+    }
+
+    pub fn encrypts(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    pub fn seal_part(&self, position: u64, name: &str, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
+        match self.body.first() {
+            Some(cipher) => cipher.seal(&bytes, &part_bound(position, name)),
+            None => Ok(bytes),
+        }
+    }
+
+    /// `None` when it was sealed with a key that is not here.
+    pub fn open_part(&self, position: u64, name: &str, stored: Vec<u8>) -> Option<Vec<u8>> {
+        if stored.first() != Some(&SEALED) {
+            return Some(stored);
+        }
+        let cipher = self.body.iter().find(|cipher| stored[1..].starts_with(&cipher.id))?;
+        cipher.open(&stored, &part_bound(position, name))
+    }
+
+    pub fn seal_secret(&self, name: &str, secret: &[u8]) -> std::io::Result<Vec<u8>> {
+        self.secrets.seal(secret, name.as_bytes())
+    }
+
+    pub fn open_secret(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        self.secrets.open(sealed, name.as_bytes())
+    }
+
+    /// Refuses to start without the key that content was sealed with, and
+    /// remembers the current one.
+    pub async fn check(&self, store: &dyn Store) -> Result<(), VaultFault> {
+        let known = store.secret(CHECK).await?;
+        match (&known, self.body.first()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => return Err(VaultFault::KeyMissing),
+            (Some(check), Some(current)) => {
+                let opens = |cipher: &&Cipher| {
+                    check.get(1..).is_some_and(|rest| rest.starts_with(&cipher.id))
+                        && cipher.open(check, CHECK.as_bytes()).is_some()
+                };
+                let with = self.body.iter().find(opens).ok_or(VaultFault::WrongKey)?;
+                if with.id == current.id {
+                    return Ok(());
+                }
+            }
+            (None, Some(_)) => {}
+        }
+        let current = &self.body[0];
+        let sealed = current.seal(b"wakeful", CHECK.as_bytes())?;
+        let batch = store::Batch { secrets: vec![(CHECK.to_owned(), sealed)], ..Default::default() };
+        Ok(store.append(batch).await?)
+    }
+}
+
+fn part_bound(position: u64, name: &str) -> Vec<u8> {
+    [b"wakeful/body/1\0".as_slice(), &position.to_be_bytes(), name.as_bytes()].concat()
+}

@@ -1,0 +1,319 @@
+//! The one writer: batches, timers, the index that follows.
+
+use std::{sync::{Arc, atomic::Ordering}, time::Duration};
+
+use store::Needs;
+use tokio::{sync::{mpsc, oneshot}, time::Instant};
+use uuid::Uuid;
+
+use crate::{
+    StartFault,
+    command::{Command, Reply},
+    core::Core,
+    decide,
+    project,
+    refusal::Refusal,
+    shared::Shared,
+    stage::Stage,
+};
+
+/// Commands in one commit. More would lengthen a commit without saving syncs.
+const BATCH: usize = 512;
+/// Timers looked at in one go.
+const TIMERS: usize = 256;
+/// Deliveries erased in one commit.
+const ERASED: usize = 128;
+/// The index follows in small steps while commands come, in larger ones when
+/// none has come for a moment.
+const INDEX_BUSY: (Duration, usize) = (Duration::from_millis(500), 64);
+const INDEX_IDLE: (Duration, usize) = (Duration::from_millis(50), 256);
+/// How often retention rules and old idempotency records are looked at.
+const CHORES: Duration = Duration::from_secs(600);
+/// How long the writer sleeps at the most: a clock may be set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub enum Job {
+    Command { command: Box<Command>, answer: oneshot::Sender<Result<Reply, Refusal>> },
+    /// Erase what retention rules say, now.
+    Retain(oneshot::Sender<Result<u64, Refusal>>),
+    Stop(oneshot::Sender<()>),
+}
+
+#[derive(Debug)]
+pub struct Writer {
+    shared: Arc<Shared>,
+    /// `None` after a failed commit, until it is loaded again.
+    core: Option<Core>,
+    index_at: Option<Instant>,
+    chores_at: Instant,
+}
+
+impl Writer {
+    /// Loads the last durable state; a new log gets its first entry.
+    pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
+        if let Some(head) = shared.store.head().await? {
+            let opened = shared.keys.log.verifier().open(&head.note);
+            opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
+        }
+        let core = Core::load(shared.store.as_ref()).await?;
+        let mut writer = Writer {
+            shared,
+            core: Some(core),
+            index_at: Some(Instant::now()),
+            chores_at: Instant::now() + CHORES,
+        };
+        if writer.core.as_ref().is_some_and(|core| core.frontier.size() == 0) {
+            writer.start_log().await?;
+        }
+        writer.publish();
+        Ok(writer)
+    }
+
+    async fn start_log(&mut self) -> Result<(), StartFault> {
+        let Writer { shared, core: Some(core), .. } = self else { return Ok(()) };
+        let key = shared.keys.log.verifier();
+        let started = account::event::LogStarted {
+            algorithm: "sha-256, ed25519, rfc-6962".to_owned(),
+            key: key.to_string(),
+            origin: key.name().to_owned(),
+        };
+        let mut stage = Stage::new(core, shared, shared.clock.now());
+        let event = account::Event::from(started);
+        stage
+            .record(account::event::ADMIN, "system", event, Vec::new())
+            .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
+        if let Some((batch, _)) = stage.into_batch() {
+            shared.store.append(batch).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            let sleep = self.sleep_for();
+            tokio::select! {
+                biased;
+                received = jobs.recv_many(&mut batch, BATCH) => {
+                    if received == 0 {
+                        return;
+                    }
+                }
+                () = tokio::time::sleep(sleep) => {}
+            }
+            let mut stopping = None;
+            let mut retain = Vec::new();
+            let mut commands = Vec::with_capacity(batch.len());
+            for job in batch.drain(..) {
+                match job {
+                    Job::Command { command, answer } => commands.push((*command, Some(answer))),
+                    Job::Retain(answer) => retain.push(answer),
+                    Job::Stop(done) => stopping = Some(done),
+                }
+            }
+            let busy = !commands.is_empty();
+            self.add_due(&mut commands).await;
+            if !commands.is_empty() {
+                self.commit(commands).await;
+            }
+            for answer in retain {
+                let _ = answer.send(self.retain().await);
+            }
+            self.chores(busy).await;
+            if let Some(done) = stopping {
+                jobs.close();
+                let _ = done.send(());
+                return;
+            }
+        }
+    }
+
+    fn sleep_for(&self) -> Duration {
+        let now = self.shared.clock.now();
+        let due = self.core.as_ref().and_then(|core| core.next_due);
+        let until_due = due.map_or(LONGEST_SLEEP, |at| {
+            Duration::from_micros(u64::try_from(at.0 - now.0).unwrap_or(0))
+        });
+        let until_index = self.index_at.map_or(LONGEST_SLEEP, |at| at - Instant::now());
+        let until_chores = self.chores_at - Instant::now();
+        until_due.min(until_index).min(until_chores).min(LONGEST_SLEEP)
+    }
+
+    /// Timers that are due become commands of the server's own.
+    async fn add_due(&mut self, commands: &mut Vec<(Command, Answer)>) {
+        let now = self.shared.clock.now();
+        let Some(core) = &mut self.core else { return };
+        if core.next_due.is_none_or(|at| at > now) {
+            return;
+        }
+        match self.shared.store.due(now, TIMERS).await {
+            Ok(ids) => {
+                // Asked for again after the commit.
+                core.next_due = None;
+                let due = ids.into_iter().map(|delivery_id| Command::Expire { delivery_id });
+                commands.extend(due.map(|command| (command, None)));
+            }
+            Err(error) => tracing::warn!(%error, "timers could not be read"),
+        }
+    }
+
+    /// Decides a batch and makes it durable, then answers. All or nothing.
+    async fn commit(&mut self, commands: Vec<(Command, Answer)>) {
+        self.shared.health.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
+        let mut answers: Vec<Answer> = Vec::with_capacity(commands.len());
+        let mut asked = Vec::with_capacity(commands.len());
+        for (command, answer) in commands {
+            asked.push(command);
+            answers.push(answer);
+        }
+        match self.attempt(asked).await {
+            Ok(replies) => {
+                self.shared.health.set_degraded(false);
+                for (answer, reply) in answers.into_iter().zip(replies) {
+                    if let Some(answer) = answer {
+                        let _ = answer.send(reply);
+                    }
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a batch was not written");
+                self.core = None;
+                self.shared.health.failed_commits.fetch_add(1, Ordering::Relaxed);
+                self.shared.health.set_degraded(true);
+                for answer in answers.into_iter().flatten() {
+                    let _ = answer.send(Err(Refusal::Unavailable));
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self, commands: Vec<Command>) -> Result<Vec<Result<Reply, Refusal>>, StartFault> {
+        if self.core.is_none() {
+            self.core = Some(Core::load(self.shared.store.as_ref()).await?);
+        }
+        let Writer { shared, core: Some(core), .. } = self else { return Ok(Vec::new()) };
+        let accounts_before = Arc::clone(&core.accounts);
+        let mut needs = Needs::default();
+        for command in &commands {
+            decide::needs(core, command, &mut needs);
+        }
+        let mut stage = Stage::new(core, shared, shared.clock.now());
+        if !needs.is_empty() {
+            stage.add_loaded(shared.store.load(&needs).await?);
+            // The streams of deliveries are known once the deliveries are.
+            let mut streams = Needs::default();
+            for stream in stage.views.streams_of_deliveries() {
+                let name = stage.stream_of(stream);
+                decide::need_stream(stage.core, name, &mut streams);
+            }
+            if !streams.is_empty() {
+                stage.add_loaded(shared.store.load(&streams).await?);
+            }
+        }
+        let replies: Vec<Result<Reply, Refusal>> =
+            commands.into_iter().map(|command| decide::decide(&mut stage, command)).collect();
+        if replies.contains(&Err(Refusal::Unavailable)) {
+            return Err(StartFault::Thread("the batch could not be sealed".to_owned()));
+        }
+        let due = stage.due_times();
+        let written = match stage.into_batch() {
+            Some((batch, answered)) => {
+                let owes = !batch.callbacks.is_empty();
+                shared.store.append(batch).await?;
+                shared.health.commits.fetch_add(1, Ordering::Relaxed);
+                Some((answered, owes))
+            }
+            None => None,
+        };
+        core.next_due = match core.next_due {
+            Some(at) => Some(due.map_or(at, |due| due.min(at))),
+            None => shared.store.next_due().await?,
+        };
+        core.trim();
+        let accounts_changed = !Arc::ptr_eq(&accounts_before, &core.accounts);
+        if let Some((answered, owes)) = written {
+            self.after_commit(answered, owes, accounts_changed);
+        }
+        Ok(replies)
+    }
+
+    /// Tells readers, and only now.
+    fn after_commit(&mut self, answered: Vec<Uuid>, owes: bool, accounts_changed: bool) {
+        let Some(core) = &self.core else { return };
+        if accounts_changed {
+            self.shared.publish_accounts(Arc::clone(&core.accounts));
+        }
+        self.shared.publish_agents(&core.agents);
+        self.shared.publish_size(core.frontier.size());
+        for delivery_id in answered {
+            self.shared.wake(delivery_id);
+        }
+        if owes {
+            self.shared.callbacks.notify_one();
+        }
+        self.index_at.get_or_insert_with(|| Instant::now() + INDEX_BUSY.0);
+    }
+
+    fn publish(&self) {
+        if let Some(core) = &self.core {
+            self.shared.publish_accounts(Arc::clone(&core.accounts));
+            self.shared.publish_agents(&core.agents);
+            self.shared.publish_size(core.frontier.size());
+        }
+    }
+
+    async fn chores(&mut self, busy: bool) {
+        if self.index_at.is_some_and(|at| at <= Instant::now()) {
+            let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
+            let with_details = !self.shared.vault.encrypts();
+            self.index_at = match self.shared.store.index_some(limit, with_details).await {
+                Ok(true) => Some(Instant::now() + if busy { pause } else { Duration::ZERO }),
+                Ok(false) => None,
+                Err(error) => {
+                    tracing::warn!(%error, "the search index could not follow");
+                    Some(Instant::now() + LONGEST_SLEEP)
+                }
+            };
+        }
+        if self.chores_at <= Instant::now() {
+            self.chores_at = Instant::now() + CHORES;
+            let forgotten = self.shared.clock.now().plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
+            if let Err(error) = self.shared.store.forget_idempotency(forgotten).await {
+                tracing::warn!(%error, "old idempotency records could not be removed");
+            }
+            let _ = self.retain().await;
+        }
+    }
+
+    /// Erases what retention rules say; gives the number of deliveries.
+    async fn retain(&mut self) -> Result<u64, Refusal> {
+        let Some(core) = &self.core else { return Err(Refusal::Unavailable) };
+        let rules = Arc::clone(&core.accounts);
+        let mut erased = 0;
+        for (kind, days) in &rules.retention {
+            let Some(kind) = wake::Kind::parse(kind) else { continue };
+            let before = self.shared.clock.now().plus_seconds(-i64::from(*days) * 86_400);
+            loop {
+                let rows = self.shared.store.erasable(project::kind_code(kind), before, ERASED).await;
+                let rows = rows.map_err(|_| Refusal::Unavailable)?;
+                if rows.is_empty() {
+                    break;
+                }
+                erased += rows.len() as u64;
+                let delivery_ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+                let command = Command::Erase { delivery_ids, retention_days: *days };
+                self.attempt(vec![command]).await.map_err(|_| {
+                    self.core = None;
+                    Refusal::Unavailable
+                })?;
+            }
+        }
+        if erased > 0 {
+            self.shared.store.scrub().await.map_err(|_| Refusal::Unavailable)?;
+        }
+        Ok(erased)
+    }
+}
+
+type Answer = Option<oneshot::Sender<Result<Reply, Refusal>>>;
