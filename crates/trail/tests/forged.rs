@@ -91,9 +91,12 @@ fn an_untouched_table_verifies_and_erased_parts_are_counted() {
     assert_eq!(verify(&rows(&log), &log), Ok(3));
 }
 
+/// The code and position to be reported, and the change.
+type Case = (&'static str, u64, fn(&mut Vec<Row>));
+
 #[test]
 fn each_change_to_an_entry_has_its_own_reason() {
-    let cases: [(&str, u64, fn(&mut Vec<Row>)); 15] = [
+    let cases: [Case; 15] = [
         ("header_malformed", 1, |rows| rows[1].header.push(b' ')),
         ("stream_differs", 1, |rows| rows[1].stream.push('x')),
         ("facts_missing", 1, |rows| drop(rows[1].parts.remove(0))),
