@@ -126,7 +126,7 @@ fn main() {
     };
     println!(
         "{ENTRIES} entries, header {} bytes",
-        rows[0].sealed.header.len()
+        rows[ENTRIES - 1].sealed.header.len()
     );
 
     timed("digest alone, 1 thread", || {
