@@ -22,7 +22,7 @@ use crate::{
 const MAX_OPENING_BYTES: usize = 4096;
 /// Enough to make handing over between threads cheap, small enough to stay in
 /// cache.
-const CHUNK_BYTES: usize = 256 << 10;
+const CHUNK_BYTES: usize = 96 << 10;
 
 /// Yields the entries of an export in order.
 #[derive(Debug)]

@@ -106,3 +106,38 @@ impl Drop for Leaving<'_, '_> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Reason;
+
+    #[test]
+    fn a_digest_that_panics_is_seen_and_leaves_nobody_waiting() {
+        for threads in [1, 2, 5] {
+            let panicked = std::panic::catch_unwind(|| {
+                let mut numbers = 0..50;
+                let digest = |n: &i32, _: &mut Digests| assert_ne!(*n, 20, "on purpose");
+                link_in_order(&mut Verifier::new(), threads, || numbers.next(), digest)
+            });
+            assert!(panicked.is_err());
+        }
+    }
+
+    #[test]
+    fn the_first_fault_ends_the_reading() {
+        let mut taken = 0;
+        let next = || {
+            taken += 1;
+            Some(taken)
+        };
+        let digest = |n: &i32, digests: &mut Digests| {
+            if *n >= 10 {
+                digests.fail(Reason::LineMalformed.at(0));
+            }
+        };
+        let linked = link_in_order(&mut Verifier::new(), 3, next, digest);
+        assert_eq!(linked, Err(Reason::LineMalformed.at(0)));
+        assert!(taken < 20);
+    }
+}

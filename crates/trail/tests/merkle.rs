@@ -197,7 +197,9 @@ fn block_boundaries_agree_with_the_definition() {
     assert_eq!((stored.0[1].len(), stored.0[2].len()), (256, 1));
     let edges = [1, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537];
     for size in edges {
-        for other in edges.into_iter().filter(|other| *other <= size) {
+        // The definition is slow: of the large trees, only the telling pairs.
+        let telling = |other: &u64| *other <= size && (size < 1000 || *other % 256 < 2);
+        for other in edges.into_iter().filter(telling) {
             check_inclusion(&stored, other - 1, size);
             check_consistency(&stored, other, size);
         }
