@@ -10,27 +10,50 @@ pub enum Command {
     /// An agent delivers with its key.
     Deliver(Deliver),
     /// A person answers.
-    Respond { person: Person, delivery_id: Uuid, request: Request },
+    Respond {
+        person: Person,
+        delivery_id: Uuid,
+        request: Request,
+    },
     /// A person takes a held answer back.
     Undo { person: Person, delivery_id: Uuid },
     /// A person looks at a delivery.
     See { name: String, delivery_id: Uuid },
     /// An owner or the operator administers.
-    Administer { actor: String, command: account::Command },
+    Administer {
+        actor: String,
+        command: account::Command,
+    },
     /// A new webhook secret for an agent, already sealed.
-    SetSecret { actor: String, agent_id: String, sealed: Vec<u8> },
+    SetSecret {
+        actor: String,
+        agent_id: String,
+        sealed: Vec<u8>,
+    },
     /// What came of an attempt at a callback.
     RecordAttempt(Attempt),
     /// A person wants a callback sent again.
-    ReplayCallback { actor: String, callback: u64, delivery_id: Uuid },
+    ReplayCallback {
+        actor: String,
+        callback: u64,
+        delivery_id: Uuid,
+    },
     /// Requests that failed before anyone was recognised.
     RecordFailures { source: String, count: u64 },
     /// Someone who was recognised asked for what is not theirs.
-    Deny { actor: String, stream: String, what: String, code: String },
+    Deny {
+        actor: String,
+        stream: String,
+        what: String,
+        code: String,
+    },
     /// The server's own: look at a delivery whose timer is due.
     Expire { delivery_id: Uuid },
     /// The server's own: a retention rule is due for these.
-    Erase { delivery_ids: Vec<Uuid>, retention_days: u32 },
+    Erase {
+        delivery_ids: Vec<Uuid>,
+        retention_days: u32,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -56,9 +79,19 @@ pub struct Attempt {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    Received { delivery_id: Uuid, created_at: Micros, repeated: bool },
-    Answered { status: Status, at: Micros },
-    Held { status: Status, until: Micros },
+    Received {
+        delivery_id: Uuid,
+        created_at: Micros,
+        repeated: bool,
+    },
+    Answered {
+        status: Status,
+        at: Micros,
+    },
+    Held {
+        status: Status,
+        until: Micros,
+    },
     Undone,
     Done,
 }

@@ -4,7 +4,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use store::{AccountRow, BucketRow, Store, StreamRow};
-use trail::{Micros, merkle::{Fetched, Frontier}};
+use trail::{
+    Micros,
+    merkle::{Fetched, Frontier},
+};
 
 use crate::{StartFault, shared::Agents};
 
@@ -44,8 +47,14 @@ impl Core {
             }
         }
         // Streams of accounts are few and stay; those of agents come and go.
-        let accounts = names.iter().map(|(_, name)| name).filter(|name| is_pinned(name));
-        let needs = store::Needs { streams: accounts.cloned().collect(), ..Default::default() };
+        let accounts = names
+            .iter()
+            .map(|(_, name)| name)
+            .filter(|name| is_pinned(name));
+        let needs = store::Needs {
+            streams: accounts.cloned().collect(),
+            ..Default::default()
+        };
         Ok(Core {
             frontier,
             last_time,
@@ -103,16 +112,24 @@ fn insert<T: serde::de::DeserializeOwned>(
 }
 
 /// The rows that an event of the account streams changes, as `state` is after it.
-pub fn account_rows(before: &account::State, after: &account::State, event: &account::Event) -> Vec<AccountRow> {
+pub fn account_rows(
+    before: &account::State,
+    after: &account::State,
+    event: &account::Event,
+) -> Vec<AccountRow> {
     use account::Event;
     match event {
         Event::UserCreated(e) => vec![row("user", &e.name, after.users.get(&e.name))],
         Event::RoleSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
         Event::UserStateSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
         Event::TokenIssued(e) => {
-            let gone = before.tokens.keys().filter(|id| !after.tokens.contains_key(*id));
-            let mut rows: Vec<AccountRow> =
-                gone.map(|id| row::<account::Token>("token", id, None)).collect();
+            let gone = before
+                .tokens
+                .keys()
+                .filter(|id| !after.tokens.contains_key(*id));
+            let mut rows: Vec<AccountRow> = gone
+                .map(|id| row::<account::Token>("token", id, None))
+                .collect();
             rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
             rows
         }
@@ -138,5 +155,9 @@ fn row<T: serde::Serialize>(kind: &str, id: &str, thing: Option<&T>) -> AccountR
     let body = thing.map(|thing| {
         serde_json::to_string(thing).expect("account state has string keys and cannot fail")
     });
-    AccountRow { kind: kind.to_owned(), id: id.to_owned(), body }
+    AccountRow {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        body,
+    }
 }

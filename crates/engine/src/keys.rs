@@ -38,7 +38,10 @@ impl Keys {
     /// Opens the keys of a data directory, making those that are not there.
     pub fn open(directory: &Path) -> io::Result<Keys> {
         let keys = directory.join(DIRECTORY);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&keys)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&keys)?;
         let trail_key = keys.join(TRAIL_KEY);
         if !trail_key.exists() {
             let origin = format!("wakeful.local/{}", HEXLOWER.encode(&random::<8>()?));
@@ -51,7 +54,10 @@ impl Keys {
         }
         let seal = read_private(&seal_key)?;
         let seal = seed(seal.trim()).ok_or_else(|| invalid(&seal_key))?;
-        Ok(Keys { log: read_trail_key(&trail_key)?, seal })
+        Ok(Keys {
+            log: read_trail_key(&trail_key)?,
+            seal,
+        })
     }
 }
 
@@ -84,18 +90,26 @@ pub fn seed(text: &str) -> Option<Seed> {
 }
 
 fn create_private(file: &Path, content: &[u8]) -> io::Result<()> {
-    let mut created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    let mut created = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)?;
     created.write_all(content)?;
     created.sync_all()?;
     // The name must survive a crash too, or the data would lose its key.
-    file.parent().map_or(Ok(()), |parent| fs::File::open(parent)?.sync_all())
+    file.parent()
+        .map_or(Ok(()), |parent| fs::File::open(parent)?.sync_all())
 }
 
 /// Refuses a key that others can read: better to say so than to go on.
 fn read_private(file: &Path) -> io::Result<Zeroizing<String>> {
     let mode = fs::metadata(file)?.permissions().mode();
     if mode & 0o077 != 0 {
-        let text = format!("{} can be read by others; run chmod 600 on it", file.display());
+        let text = format!(
+            "{} can be read by others; run chmod 600 on it",
+            file.display()
+        );
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     fs::read_to_string(file).map(Zeroizing::new)

@@ -59,16 +59,15 @@ pub struct Setup {
     pub clock: Clock,
 }
 
-impl std::fmt::Debug for dyn store::Store {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Store")
-    }
-}
-
 impl Engine {
     /// Recovers from the store and starts the writer on a thread of its own.
     pub async fn start(setup: Setup) -> Result<Engine, StartFault> {
-        let Setup { store, keys, vault, clock } = setup;
+        let Setup {
+            store,
+            keys,
+            vault,
+            clock,
+        } = setup;
         vault.check(store.as_ref()).await?;
         let shared = Arc::new(Shared::new(store, keys, vault, clock));
         let writer = writer::Writer::open(Arc::clone(&shared)).await?;
@@ -77,7 +76,9 @@ impl Engine {
         std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build();
                 let _ = started.send(runtime.as_ref().map(drop).map_err(ToString::to_string));
                 if let Ok(runtime) = runtime {
                     runtime.block_on(writer.run(jobs));
@@ -94,11 +95,22 @@ impl Engine {
     /// Sends a command to the writer. An answer means that it is durable.
     pub async fn submit(&self, command: Command) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();
-        let job = writer::Job::Command { command: Box::new(command), answer };
+        let job = writer::Job::Command {
+            command: Box::new(command),
+            answer,
+        };
         self.queue.try_send(job).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Refusal::Busy,
             mpsc::error::TrySendError::Closed(_) => Refusal::Stopping,
         })?;
+        answered.await.unwrap_or(Err(Refusal::Stopping))
+    }
+
+    /// Erases now what retention rules say; gives the number of deliveries.
+    pub async fn retain(&self) -> Result<u64, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        let job = writer::Job::Retain(answer);
+        self.queue.send(job).await.map_err(|_| Refusal::Stopping)?;
         answered.await.unwrap_or(Err(Refusal::Stopping))
     }
 

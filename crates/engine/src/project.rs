@@ -31,7 +31,11 @@ struct Staged {
 impl Views {
     pub fn add_loaded(&mut self, loaded: &mut Loaded) {
         for (id, row) in loaded.deliveries.drain() {
-            self.deliveries.entry(id).or_insert(Staged { row, is_new: false, changed: false });
+            self.deliveries.entry(id).or_insert(Staged {
+                row,
+                is_new: false,
+                changed: false,
+            });
         }
     }
 
@@ -45,7 +49,10 @@ impl Views {
 
     /// The soonest timer among the rows of this batch.
     pub fn next_due(&self) -> Option<Micros> {
-        self.deliveries.values().filter_map(|staged| staged.row.due_at).min()
+        self.deliveries
+            .values()
+            .filter_map(|staged| staged.row.due_at)
+            .min()
     }
 
     /// The changes, with everything else of the batch left to the caller.
@@ -88,7 +95,11 @@ impl Views {
         match event {
             wake::Event::DeliveryReceived(received) => {
                 let row = self.received(received, stream, position, time);
-                let staged = Staged { row, is_new: true, changed: false };
+                let staged = Staged {
+                    row,
+                    is_new: true,
+                    changed: false,
+                };
                 self.deliveries.insert(received.delivery_id, staged);
             }
             wake::Event::DeliveryTimedOut(facts) => {
@@ -150,10 +161,12 @@ impl Views {
                     until: held.until,
                 });
             }),
-            inbox::Event::AnswerUndone(undone) => self.change(undone.delivery_id, position, |row| {
-                row.answer_position = None;
-                row.hold = None;
-            }),
+            inbox::Event::AnswerUndone(undone) => {
+                self.change(undone.delivery_id, position, |row| {
+                    row.answer_position = None;
+                    row.hold = None;
+                })
+            }
             inbox::Event::DeliveryAnswered(answered) => {
                 self.answered(answered, stream, position, time);
             }
@@ -178,7 +191,10 @@ impl Views {
         time: Micros,
     ) {
         let status = verdict_code(answered.status);
-        let Some(pending_no) = self.delivery(answered.delivery_id).map(|row| row.pending_no) else {
+        let Some(pending_no) = self
+            .delivery(answered.delivery_id)
+            .map(|row| row.pending_no)
+        else {
             return;
         };
         stream.lanes[PENDING].count -= 1;
@@ -238,7 +254,10 @@ pub fn kind_code(kind: wake::Kind) -> u8 {
 }
 
 pub fn kind(code: u8) -> wake::Kind {
-    wake::Kind::ALL.get(usize::from(code)).copied().unwrap_or(wake::Kind::Update)
+    wake::Kind::ALL
+        .get(usize::from(code))
+        .copied()
+        .unwrap_or(wake::Kind::Update)
 }
 
 pub fn status_code(status: wake::Status) -> u8 {
@@ -246,7 +265,10 @@ pub fn status_code(status: wake::Status) -> u8 {
 }
 
 pub fn status(code: u8) -> wake::Status {
-    wake::Status::ALL.get(usize::from(code)).copied().unwrap_or(wake::Status::Pending)
+    wake::Status::ALL
+        .get(usize::from(code))
+        .copied()
+        .unwrap_or(wake::Status::Pending)
 }
 
 pub fn verdict_code(verdict: inbox::Verdict) -> u8 {
@@ -255,7 +277,10 @@ pub fn verdict_code(verdict: inbox::Verdict) -> u8 {
 
 pub fn verdict(code: u8) -> inbox::Verdict {
     let place = usize::from(code.saturating_sub(1));
-    inbox::Verdict::ALL.get(place).copied().unwrap_or(inbox::Verdict::Rejected)
+    inbox::Verdict::ALL
+        .get(place)
+        .copied()
+        .unwrap_or(inbox::Verdict::Rejected)
 }
 
 pub fn format_code(format: wake::DetailsFormat) -> u8 {

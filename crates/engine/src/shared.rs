@@ -45,7 +45,10 @@ impl Agents {
     }
 
     pub fn id(&self, stream: u64) -> Arc<str> {
-        self.by_stream.get(&stream).cloned().unwrap_or_else(|| "".into())
+        self.by_stream
+            .get(&stream)
+            .cloned()
+            .unwrap_or_else(|| "".into())
     }
 
     pub fn stream(&self, agent_id: &str) -> Option<u64> {
@@ -102,7 +105,10 @@ impl Shared {
     }
 
     pub(crate) fn publish_accounts(&self, accounts: Arc<account::State>) {
-        *self.accounts.write().unwrap_or_else(PoisonError::into_inner) = accounts;
+        *self
+            .accounts
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = accounts;
     }
 
     pub(crate) fn publish_agents(&self, agents: &Arc<Agents>) {
@@ -153,7 +159,11 @@ impl Waiting {
     }
 
     fn wake(&self, id: Uuid) {
-        let notify = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        let notify = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
         if let Some(notify) = notify.and_then(|notify| notify.upgrade()) {
             notify.notify_waiters();
         }

@@ -2,9 +2,16 @@
 //! the end of its stream and of the log, and projects it onto the rows, all in
 //! memory; nothing counts before the batch is durable.
 
-use std::{borrow::Cow, collections::{HashMap, HashSet}, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use store::{Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow, SubtreeRow};
+use store::{
+    Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow,
+    SubtreeRow,
+};
 use trail::{Checkpoint, Draft, Micros, Part, entry::FACTS, merkle};
 use uuid::Uuid;
 
@@ -84,10 +91,18 @@ impl<'a> Stage<'a> {
         let time = self.now.max(Micros(self.core.last_time.0 + 1));
         let position = self.core.frontier.size();
         let mut row = self.take_stream(stream);
-        let facts = Part { name: Cow::Borrowed(FACTS), salt: self.random.bytes()?, bytes: event.facts() };
+        let facts = Part {
+            name: Cow::Borrowed(FACTS),
+            salt: self.random.bytes()?,
+            bytes: event.facts(),
+        };
         let mut parts = vec![facts];
         for (name, bytes) in content {
-            parts.push(Part { name: Cow::Borrowed(name), salt: self.random.bytes()?, bytes });
+            parts.push(Part {
+                name: Cow::Borrowed(name),
+                salt: self.random.bytes()?,
+                bytes,
+            });
         }
         let draft = Draft {
             stream: stream.to_owned(),
@@ -100,13 +115,17 @@ impl<'a> Stage<'a> {
         };
         let sealed = draft.seal(row.head, row.next_seq);
         let subtrees = &mut self.subtrees;
-        self.core.frontier.push(merkle::leaf_hash(&sealed.entry_hash), |subtree| {
-            let merkle::Subtree { level, index, hash } = subtree;
-            subtrees.push(SubtreeRow { level, index, hash });
-        });
+        self.core
+            .frontier
+            .push(merkle::leaf_hash(&sealed.entry_hash), |subtree| {
+                let merkle::Subtree { level, index, hash } = subtree;
+                subtrees.push(SubtreeRow { level, index, hash });
+            });
         let mut parts = draft.parts.into_iter();
         let facts = parts.next().expect("facts come first");
-        let parts = parts.map(|part| self.stored_part(position, part)).collect::<Result<_, _>>()?;
+        let parts = parts
+            .map(|part| self.stored_part(position, part))
+            .collect::<Result<_, _>>()?;
         self.entries.push(EntryRow {
             position,
             stream: row.no,
@@ -119,16 +138,24 @@ impl<'a> Stage<'a> {
         });
         row.head = Some(sealed.entry_hash);
         row.next_seq += 1;
-        self.views.project(&event, &mut row, &mut self.core.accounts, position, time);
+        self.views
+            .project(&event, &mut row, &mut self.core.accounts, position, time);
         self.core.last_time = time;
         self.core.streams.insert(stream.to_owned(), row);
         Ok((position, time))
     }
 
     fn stored_part(&self, position: u64, part: Part) -> Result<PartRow, Unsealed> {
-        let bytes =
-            self.shared.vault.seal_part(position, &part.name, part.bytes).map_err(|_| Unsealed)?;
-        Ok(PartRow { name: part.name.into_owned(), salt: part.salt, bytes })
+        let bytes = self
+            .shared
+            .vault
+            .seal_part(position, &part.name, part.bytes)
+            .map_err(|_| Unsealed)?;
+        Ok(PartRow {
+            name: part.name.into_owned(),
+            salt: part.salt,
+            bytes,
+        })
     }
 
     /// The stream's row, out of the cache; a new one if there is none.
@@ -142,7 +169,13 @@ impl<'a> Stage<'a> {
             if let Some(agent_id) = name.strip_prefix("agent/") {
                 Arc::make_mut(&mut self.core.agents).insert(no, agent_id);
             }
-            StreamRow { no, name: name.to_owned(), next_seq: 0, head: None, lanes: Default::default() }
+            StreamRow {
+                no,
+                name: name.to_owned(),
+                next_seq: 0,
+                head: None,
+                lanes: Default::default(),
+            }
         })
     }
 
@@ -153,7 +186,16 @@ impl<'a> Stage<'a> {
 
     /// Everything to write, with the signed head that ends it; `None` if nothing changed.
     pub fn into_batch(self) -> Option<(Batch, Vec<Uuid>)> {
-        let Stage { core, shared, entries, subtrees, touched, changes, answered, .. } = self;
+        let Stage {
+            core,
+            shared,
+            entries,
+            subtrees,
+            touched,
+            changes,
+            answered,
+            ..
+        } = self;
         let mut batch = self.views.into_batch();
         let size = core.frontier.size();
         if size > self.first {
@@ -163,10 +205,18 @@ impl<'a> Stage<'a> {
                 root: core.frontier.root(),
             };
             let note = shared.keys.log.sign(&checkpoint);
-            batch.head = Some(HeadRow { size, last_time: core.last_time, note });
+            batch.head = Some(HeadRow {
+                size,
+                last_time: core.last_time,
+                note,
+            });
         }
         batch.expected_size = self.first;
-        batch.streams = touched.iter().filter_map(|name| core.streams.get(name)).cloned().collect();
+        batch.streams = touched
+            .iter()
+            .filter_map(|name| core.streams.get(name))
+            .cloned()
+            .collect();
         batch.streams.sort_unstable_by_key(|row| row.no);
         batch.entries = entries;
         batch.subtrees = subtrees;
@@ -175,7 +225,8 @@ impl<'a> Stage<'a> {
         batch.buckets = changes.buckets.into_values().collect();
         batch.idempotency = changes.idempotency;
         batch.seen = changes.seen;
-        let changed = batch.head.is_some() || !batch.callbacks.is_empty() || !batch.secrets.is_empty();
+        let changed =
+            batch.head.is_some() || !batch.callbacks.is_empty() || !batch.secrets.is_empty();
         changed.then_some((batch, answered))
     }
 
@@ -198,7 +249,10 @@ impl std::fmt::Debug for Random {
 
 impl Default for Random {
     fn default() -> Random {
-        Random { bytes: [0; 1024], used: 1024 }
+        Random {
+            bytes: [0; 1024],
+            used: 1024,
+        }
     }
 }
 
@@ -217,6 +271,8 @@ impl Random {
     fn entry_id(&mut self, time: Micros) -> Result<String, Unsealed> {
         let random: [u8; 10] = self.bytes()?;
         let millis = u64::try_from(time.0 / 1000).unwrap_or(0);
-        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string())
+        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random)
+            .into_uuid()
+            .to_string())
     }
 }

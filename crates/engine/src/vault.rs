@@ -56,14 +56,23 @@ impl Cipher {
     fn new(seed: &Seed) -> Cipher {
         let mut id = [0; KEY_ID];
         id.copy_from_slice(&Sha256::digest(seed.0.as_slice())[..KEY_ID]);
-        Cipher { id, aead: XChaCha20Poly1305::new(seed.0.as_slice().try_into().expect("32 bytes")) }
+        Cipher {
+            id,
+            aead: XChaCha20Poly1305::new(seed.0.as_slice().try_into().expect("32 bytes")),
+        }
     }
 
     fn seal(&self, plain: &[u8], bound: &[u8]) -> std::io::Result<Vec<u8>> {
         let nonce: [u8; NONCE] = keys::random()?;
         let sealed = self
             .aead
-            .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad: &self.bind(bound) })
+            .encrypt(
+                &XNonce::from(nonce),
+                Payload {
+                    msg: plain,
+                    aad: &self.bind(bound),
+                },
+            )
             .map_err(|_| std::io::Error::other("too much to encrypt"))?;
         Ok([&[SEALED], self.id.as_slice(), &nonce, &sealed].concat())
     }
@@ -71,7 +80,10 @@ impl Cipher {
     fn open(&self, sealed: &[u8], bound: &[u8]) -> Option<Vec<u8>> {
         let (head, body) = sealed.split_at_checked(1 + KEY_ID + NONCE)?;
         let nonce: [u8; NONCE] = head[1 + KEY_ID..].try_into().ok()?;
-        let payload = Payload { msg: body, aad: &self.bind(bound) };
+        let payload = Payload {
+            msg: body,
+            aad: &self.bind(bound),
+        };
         self.aead.decrypt(&XNonce::from(nonce), payload).ok()
     }
 
@@ -82,7 +94,10 @@ impl Cipher {
 
 impl Vault {
     pub fn new(seal: &Seed, body_keys: &[Seed]) -> Vault {
-        Vault { body: body_keys.iter().map(Cipher::new).collect(), secrets: Cipher::new(seal) }
+        Vault {
+            body: body_keys.iter().map(Cipher::new).collect(),
+            secrets: Cipher::new(seal),
+        }
     }
 
     /// Reads a body key file: one key a line, the current one first, older ones
@@ -90,7 +105,8 @@ impl Vault {
     pub fn read_body_keys(text: &str) -> Result<Vec<Seed>, VaultFault> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let keys: Option<Vec<Seed>> = lines.map(keys::seed).collect();
-        keys.filter(|keys| !keys.is_empty()).ok_or(VaultFault::BadFile)
+        keys.filter(|keys| !keys.is_empty())
+            .ok_or(VaultFault::BadFile)
     }
 
     pub fn encrypts(&self) -> bool {
@@ -109,7 +125,10 @@ impl Vault {
         if stored.first() != Some(&SEALED) {
             return Some(stored);
         }
-        let cipher = self.body.iter().find(|cipher| stored[1..].starts_with(&cipher.id))?;
+        let cipher = self
+            .body
+            .iter()
+            .find(|cipher| stored[1..].starts_with(&cipher.id))?;
         cipher.open(&stored, &part_bound(position, name))
     }
 
@@ -130,7 +149,9 @@ impl Vault {
             (Some(_), None) => return Err(VaultFault::KeyMissing),
             (Some(check), Some(current)) => {
                 let opens = |cipher: &&Cipher| {
-                    check.get(1..).is_some_and(|rest| rest.starts_with(&cipher.id))
+                    check
+                        .get(1..)
+                        .is_some_and(|rest| rest.starts_with(&cipher.id))
                         && cipher.open(check, CHECK.as_bytes()).is_some()
                 };
                 let with = self.body.iter().find(opens).ok_or(VaultFault::WrongKey)?;
@@ -142,11 +163,19 @@ impl Vault {
         }
         let current = &self.body[0];
         let sealed = current.seal(b"wakeful", CHECK.as_bytes())?;
-        let batch = store::Batch { secrets: vec![(CHECK.to_owned(), sealed)], ..Default::default() };
+        let batch = store::Batch {
+            secrets: vec![(CHECK.to_owned(), sealed)],
+            ..Default::default()
+        };
         Ok(store.append(batch).await?)
     }
 }
 
 fn part_bound(position: u64, name: &str) -> Vec<u8> {
-    [b"wakeful/body/1\0".as_slice(), &position.to_be_bytes(), name.as_bytes()].concat()
+    [
+        b"wakeful/body/1\0".as_slice(),
+        &position.to_be_bytes(),
+        name.as_bytes(),
+    ]
+    .concat()
 }

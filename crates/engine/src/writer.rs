@@ -1,17 +1,22 @@
 //! The one writer: batches, timers, the index that follows.
 
-use std::{sync::{Arc, atomic::Ordering}, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use store::Needs;
-use tokio::{sync::{mpsc, oneshot}, time::Instant};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 use uuid::Uuid;
 
 use crate::{
     StartFault,
     command::{Command, Reply},
     core::Core,
-    decide,
-    project,
+    decide, project,
     refusal::Refusal,
     shared::Shared,
     stage::Stage,
@@ -34,7 +39,10 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub enum Job {
-    Command { command: Box<Command>, answer: oneshot::Sender<Result<Reply, Refusal>> },
+    Command {
+        command: Box<Command>,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
     /// Erase what retention rules say, now.
     Retain(oneshot::Sender<Result<u64, Refusal>>),
     Stop(oneshot::Sender<()>),
@@ -63,7 +71,11 @@ impl Writer {
             index_at: Some(Instant::now()),
             chores_at: Instant::now() + CHORES,
         };
-        if writer.core.as_ref().is_some_and(|core| core.frontier.size() == 0) {
+        if writer
+            .core
+            .as_ref()
+            .is_some_and(|core| core.frontier.size() == 0)
+        {
             writer.start_log().await?;
         }
         writer.publish();
@@ -71,7 +83,14 @@ impl Writer {
     }
 
     async fn start_log(&mut self) -> Result<(), StartFault> {
-        let Writer { shared, core: Some(core), .. } = self else { return Ok(()) };
+        let Writer {
+            shared,
+            core: Some(core),
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
         let key = shared.keys.log.verifier();
         let started = account::event::LogStarted {
             algorithm: "sha-256, ed25519, rfc-6962".to_owned(),
@@ -135,9 +154,14 @@ impl Writer {
         let until_due = due.map_or(LONGEST_SLEEP, |at| {
             Duration::from_micros(u64::try_from(at.0 - now.0).unwrap_or(0))
         });
-        let until_index = self.index_at.map_or(LONGEST_SLEEP, |at| at - Instant::now());
+        let until_index = self
+            .index_at
+            .map_or(LONGEST_SLEEP, |at| at - Instant::now());
         let until_chores = self.chores_at - Instant::now();
-        until_due.min(until_index).min(until_chores).min(LONGEST_SLEEP)
+        until_due
+            .min(until_index)
+            .min(until_chores)
+            .min(LONGEST_SLEEP)
     }
 
     /// Timers that are due become commands of the server's own.
@@ -151,7 +175,9 @@ impl Writer {
             Ok(ids) => {
                 // Asked for again after the commit.
                 core.next_due = None;
-                let due = ids.into_iter().map(|delivery_id| Command::Expire { delivery_id });
+                let due = ids
+                    .into_iter()
+                    .map(|delivery_id| Command::Expire { delivery_id });
                 commands.extend(due.map(|command| (command, None)));
             }
             Err(error) => tracing::warn!(%error, "timers could not be read"),
@@ -160,7 +186,10 @@ impl Writer {
 
     /// Decides a batch and makes it durable, then answers. All or nothing.
     async fn commit(&mut self, commands: Vec<(Command, Answer)>) {
-        self.shared.health.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
+        self.shared
+            .health
+            .commands
+            .fetch_add(commands.len() as u64, Ordering::Relaxed);
         let mut answers: Vec<Answer> = Vec::with_capacity(commands.len());
         let mut asked = Vec::with_capacity(commands.len());
         for (command, answer) in commands {
@@ -179,7 +208,10 @@ impl Writer {
             Err(error) => {
                 tracing::warn!(%error, "a batch was not written");
                 self.core = None;
-                self.shared.health.failed_commits.fetch_add(1, Ordering::Relaxed);
+                self.shared
+                    .health
+                    .failed_commits
+                    .fetch_add(1, Ordering::Relaxed);
                 self.shared.health.set_degraded(true);
                 for answer in answers.into_iter().flatten() {
                     let _ = answer.send(Err(Refusal::Unavailable));
@@ -188,11 +220,21 @@ impl Writer {
         }
     }
 
-    async fn attempt(&mut self, commands: Vec<Command>) -> Result<Vec<Result<Reply, Refusal>>, StartFault> {
+    async fn attempt(
+        &mut self,
+        commands: Vec<Command>,
+    ) -> Result<Vec<Result<Reply, Refusal>>, StartFault> {
         if self.core.is_none() {
             self.core = Some(Core::load(self.shared.store.as_ref()).await?);
         }
-        let Writer { shared, core: Some(core), .. } = self else { return Ok(Vec::new()) };
+        let Writer {
+            shared,
+            core: Some(core),
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
         let accounts_before = Arc::clone(&core.accounts);
         let mut needs = Needs::default();
         for command in &commands {
@@ -211,10 +253,14 @@ impl Writer {
                 stage.add_loaded(shared.store.load(&streams).await?);
             }
         }
-        let replies: Vec<Result<Reply, Refusal>> =
-            commands.into_iter().map(|command| decide::decide(&mut stage, command)).collect();
+        let replies: Vec<Result<Reply, Refusal>> = commands
+            .into_iter()
+            .map(|command| decide::decide(&mut stage, command))
+            .collect();
         if replies.contains(&Err(Refusal::Unavailable)) {
-            return Err(StartFault::Thread("the batch could not be sealed".to_owned()));
+            return Err(StartFault::Thread(
+                "the batch could not be sealed".to_owned(),
+            ));
         }
         let due = stage.due_times();
         let written = match stage.into_batch() {
@@ -252,7 +298,8 @@ impl Writer {
         if owes {
             self.shared.callbacks.notify_one();
         }
-        self.index_at.get_or_insert_with(|| Instant::now() + INDEX_BUSY.0);
+        self.index_at
+            .get_or_insert_with(|| Instant::now() + INDEX_BUSY.0);
     }
 
     fn publish(&self) {
@@ -278,7 +325,11 @@ impl Writer {
         }
         if self.chores_at <= Instant::now() {
             self.chores_at = Instant::now() + CHORES;
-            let forgotten = self.shared.clock.now().plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
+            let forgotten = self
+                .shared
+                .clock
+                .now()
+                .plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
             if let Err(error) = self.shared.store.forget_idempotency(forgotten).await {
                 tracing::warn!(%error, "old idempotency records could not be removed");
             }
@@ -288,21 +339,36 @@ impl Writer {
 
     /// Erases what retention rules say; gives the number of deliveries.
     async fn retain(&mut self) -> Result<u64, Refusal> {
-        let Some(core) = &self.core else { return Err(Refusal::Unavailable) };
+        let Some(core) = &self.core else {
+            return Err(Refusal::Unavailable);
+        };
         let rules = Arc::clone(&core.accounts);
         let mut erased = 0;
         for (kind, days) in &rules.retention {
-            let Some(kind) = wake::Kind::parse(kind) else { continue };
-            let before = self.shared.clock.now().plus_seconds(-i64::from(*days) * 86_400);
+            let Some(kind) = wake::Kind::parse(kind) else {
+                continue;
+            };
+            let before = self
+                .shared
+                .clock
+                .now()
+                .plus_seconds(-i64::from(*days) * 86_400);
             loop {
-                let rows = self.shared.store.erasable(project::kind_code(kind), before, ERASED).await;
+                let rows = self
+                    .shared
+                    .store
+                    .erasable(project::kind_code(kind), before, ERASED)
+                    .await;
                 let rows = rows.map_err(|_| Refusal::Unavailable)?;
                 if rows.is_empty() {
                     break;
                 }
                 erased += rows.len() as u64;
                 let delivery_ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-                let command = Command::Erase { delivery_ids, retention_days: *days };
+                let command = Command::Erase {
+                    delivery_ids,
+                    retention_days: *days,
+                };
                 self.attempt(vec![command]).await.map_err(|_| {
                     self.core = None;
                     Refusal::Unavailable
@@ -310,7 +376,11 @@ impl Writer {
             }
         }
         if erased > 0 {
-            self.shared.store.scrub().await.map_err(|_| Refusal::Unavailable)?;
+            self.shared
+                .store
+                .scrub()
+                .await
+                .map_err(|_| Refusal::Unavailable)?;
         }
         Ok(erased)
     }

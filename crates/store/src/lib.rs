@@ -41,7 +41,7 @@ pub fn open_read_only(directory: &Path) -> Result<Arc<dyn Store>> {
 /// One backend. The first group is for the single writer, which calls one
 /// method at a time; the second may be called by anyone and never waits for it.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Where the log ends, or `None` in a new store.
     async fn head(&self) -> Result<Option<HeadRow>>;
     /// The rows that a batch of commands needs, in one go.

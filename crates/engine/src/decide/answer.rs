@@ -85,7 +85,12 @@ pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result
     let row = delivery(stage, delivery_id)?;
     let undone = inbox::undo(delivery_id, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
-    stage.record(&stream, &person.name, inbox::Event::from(undone), Vec::new())?;
+    stage.record(
+        &stream,
+        &person.name,
+        inbox::Event::from(undone),
+        Vec::new(),
+    )?;
     Ok(Reply::Undone)
 }
 
@@ -95,7 +100,10 @@ pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Rep
     if !stage.seen.insert((name.clone(), delivery_id)) {
         return Ok(Reply::Done);
     }
-    let seen = inbox::event::DeliverySeen { by: name.clone(), delivery_id };
+    let seen = inbox::event::DeliverySeen {
+        by: name.clone(),
+        delivery_id,
+    };
     let stream = stage.stream_of(row.stream);
     stage.record(&stream, &name, inbox::Event::from(seen), Vec::new())?;
     stage.changes.seen.push((name, delivery_id));
@@ -117,8 +125,7 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
 fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed> {
     if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
         let (stream, by) = (stage.stream_of(row.stream), answered.by.clone());
-        let (position, _) =
-            stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
+        let (position, _) = stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
         after_answer(stage, row, position);
     }
     Ok(())

@@ -21,11 +21,18 @@ pub const GAVE_UP: u8 = 2;
 const GONE: u16 = 410;
 
 pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal> {
-    let row = stage.callbacks.get(&attempt.callback).cloned().ok_or(Refusal::NotFound)?;
+    let row = stage
+        .callbacks
+        .get(&attempt.callback)
+        .cloned()
+        .ok_or(Refusal::NotFound)?;
     if row.next_at.is_none() {
         return Ok(Reply::Done);
     }
-    let delivery = stage.views.delivery(row.delivery_id).ok_or(Refusal::NotFound)?;
+    let delivery = stage
+        .views
+        .delivery(row.delivery_id)
+        .ok_or(Refusal::NotFound)?;
     let stream = stage.stream_of(delivery.stream);
     let attempts = row.attempts + 1;
     let delivered = attempt.error.is_none();
@@ -50,7 +57,16 @@ pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal
         webhook_id: row.webhook_id.clone(),
     };
     stage.record(&stream, "system", wake::Event::from(event), Vec::new())?;
-    change(stage, CallbackRow { attempts, state, next_at, last_error: attempt.error.clone(), ..row });
+    change(
+        stage,
+        CallbackRow {
+            attempts,
+            state,
+            next_at,
+            last_error: attempt.error.clone(),
+            ..row
+        },
+    );
     Ok(Reply::Done)
 }
 
@@ -61,13 +77,29 @@ pub fn replay(
     callback: u64,
     delivery_id: Uuid,
 ) -> Result<Reply, Refusal> {
-    let row = stage.callbacks.get(&callback).cloned().ok_or(Refusal::NotFound)?;
+    let row = stage
+        .callbacks
+        .get(&callback)
+        .cloned()
+        .ok_or(Refusal::NotFound)?;
     let delivery = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
     let stream = stage.stream_of(delivery.stream);
-    let event = WebhookReplayed { delivery_id, webhook_id: row.webhook_id.clone() };
+    let event = WebhookReplayed {
+        delivery_id,
+        webhook_id: row.webhook_id.clone(),
+    };
     let next_at = Some(stage.now);
     stage.record(&stream, actor, wake::Event::from(event), Vec::new())?;
-    change(stage, CallbackRow { attempts: 0, state: OWED, next_at, last_error: None, ..row });
+    change(
+        stage,
+        CallbackRow {
+            attempts: 0,
+            state: OWED,
+            next_at,
+            last_error: None,
+            ..row
+        },
+    );
     Ok(Reply::Done)
 }
 

@@ -2,7 +2,10 @@
 
 use account::Bucket;
 use store::{BucketRow, IdempotencyRow, Needs};
-use wake::{limits, webhook::{CallbackUrl, HostPattern}};
+use wake::{
+    limits,
+    webhook::{CallbackUrl, HostPattern},
+};
 
 use crate::{
     command::{Deliver, Reply},
@@ -20,19 +23,33 @@ pub fn needs(core: &Core, deliver: &Deliver, needs: &mut Needs) {
         needs.buckets.push(deliver.key_id.clone());
     }
     if let Some((idempotency_key, _)) = &deliver.idempotency {
-        needs.idempotency.push((deliver.key_id.clone(), idempotency_key.clone()));
+        needs
+            .idempotency
+            .push((deliver.key_id.clone(), idempotency_key.clone()));
     }
 }
 
 pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal> {
-    let Deliver { key_id, delivery_id, mut delivery, idempotency } = command;
+    let Deliver {
+        key_id,
+        delivery_id,
+        mut delivery,
+        idempotency,
+    } = command;
     let accounts = std::sync::Arc::clone(&stage.core.accounts);
-    let key = accounts.keys.get(&key_id).filter(|key| key.is_active(stage.now));
+    let key = accounts
+        .keys
+        .get(&key_id)
+        .filter(|key| key.is_active(stage.now));
     let key = key.ok_or(Refusal::KeyGone)?;
     if let Some(reply) = repeated(stage, &key_id, &idempotency)? {
         return Ok(reply);
     }
-    let sender = wake::life::Sender { agent_id: &key.agent_id, key_id: &key_id, test: key.test };
+    let sender = wake::life::Sender {
+        agent_id: &key.agent_id,
+        key_id: &key_id,
+        test: key.test,
+    };
     let allowed = |url: &CallbackUrl| is_allowed(&accounts, url);
     let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
 
@@ -43,7 +60,9 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
     });
     let bucket = bucket
         .take(key.rate, stage.now)
-        .map_err(|retry_after_seconds| Refusal::RateLimited { retry_after_seconds })?;
+        .map_err(|retry_after_seconds| Refusal::RateLimited {
+            retry_after_seconds,
+        })?;
 
     let content = delivery.details.take().map(|details| ("details", details));
     let stream = format!("agent/{}", key.agent_id);
@@ -54,16 +73,30 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
         content.into_iter().collect(),
     )?;
 
-    let row = BucketRow { key_id: key_id.clone(), level: bucket.level, at: bucket.at };
+    let row = BucketRow {
+        key_id: key_id.clone(),
+        level: bucket.level,
+        at: bucket.at,
+    };
     stage.core.buckets.insert(key_id.clone(), row.clone());
     stage.changes.buckets.insert(key_id.clone(), row);
     if let Some((idempotency_key, digest)) = idempotency {
-        let row = IdempotencyRow { key_id, idempotency_key, digest, delivery_id, created_at };
+        let row = IdempotencyRow {
+            key_id,
+            idempotency_key,
+            digest,
+            delivery_id,
+            created_at,
+        };
         let pair = (row.key_id.clone(), row.idempotency_key.clone());
         stage.idempotency.insert(pair, row.clone());
         stage.changes.idempotency.push(row);
     }
-    Ok(Reply::Received { delivery_id, created_at, repeated: false })
+    Ok(Reply::Received {
+        delivery_id,
+        created_at,
+        repeated: false,
+    })
 }
 
 /// The same key and body within a day gets the same answer and costs nothing.
@@ -72,9 +105,13 @@ fn repeated(
     key_id: &str,
     idempotency: &Option<(String, trail::Hash)>,
 ) -> Result<Option<Reply>, Refusal> {
-    let Some((idempotency_key, digest)) = idempotency else { return Ok(None) };
+    let Some((idempotency_key, digest)) = idempotency else {
+        return Ok(None);
+    };
     let pair = (key_id.to_owned(), idempotency_key.clone());
-    let Some(row) = stage.idempotency.get(&pair) else { return Ok(None) };
+    let Some(row) = stage.idempotency.get(&pair) else {
+        return Ok(None);
+    };
     if row.created_at.plus_seconds(limits::IDEMPOTENCY_SECONDS) <= stage.now {
         return Ok(None);
     }
@@ -90,6 +127,9 @@ fn repeated(
 
 /// Whether the operator's allowlist names the callback's host.
 fn is_allowed(accounts: &account::State, url: &CallbackUrl) -> bool {
-    let mut patterns = accounts.allowlist.keys().filter_map(|text| HostPattern::parse(text).ok());
+    let mut patterns = accounts
+        .allowlist
+        .keys()
+        .filter_map(|text| HostPattern::parse(text).ok());
     patterns.any(|pattern| pattern.matches(url))
 }

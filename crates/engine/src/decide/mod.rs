@@ -5,6 +5,8 @@ mod callback;
 mod deliver;
 mod rest;
 
+pub use rest::secret_name;
+
 use store::Needs;
 
 use crate::{
@@ -35,13 +37,18 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
             needs.callbacks.push(attempt.callback);
             needs.deliveries.push(attempt.delivery_id);
         }
-        Command::ReplayCallback { callback, delivery_id, .. } => {
+        Command::ReplayCallback {
+            callback,
+            delivery_id,
+            ..
+        } => {
             needs.callbacks.push(*callback);
             needs.deliveries.push(*delivery_id);
         }
         Command::Erase { delivery_ids, .. } => needs.deliveries.extend(delivery_ids),
         Command::Deny { stream, .. } => need_stream(core, stream.clone(), needs),
-        Command::Administer { .. } | Command::SetSecret { .. } | Command::RecordFailures { .. } => {}
+        Command::Administer { .. } | Command::SetSecret { .. } | Command::RecordFailures { .. } => {
+        }
     }
 }
 
@@ -54,24 +61,39 @@ pub fn need_stream(core: &Core, name: String, needs: &mut Needs) {
 pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal> {
     match command {
         Command::Deliver(command) => deliver::deliver(stage, command),
-        Command::Respond { person, delivery_id, request } => {
-            answer::respond(stage, &person, delivery_id, request)
-        }
-        Command::Undo { person, delivery_id } => answer::undo(stage, &person, delivery_id),
+        Command::Respond {
+            person,
+            delivery_id,
+            request,
+        } => answer::respond(stage, &person, delivery_id, request),
+        Command::Undo {
+            person,
+            delivery_id,
+        } => answer::undo(stage, &person, delivery_id),
         Command::See { name, delivery_id } => answer::see(stage, name, delivery_id),
         Command::Expire { delivery_id } => answer::expire(stage, delivery_id),
         Command::RecordAttempt(attempt) => callback::record(stage, &attempt),
-        Command::ReplayCallback { actor, callback, delivery_id } => {
-            callback::replay(stage, &actor, callback, delivery_id)
-        }
+        Command::ReplayCallback {
+            actor,
+            callback,
+            delivery_id,
+        } => callback::replay(stage, &actor, callback, delivery_id),
         Command::Administer { actor, command } => rest::administer(stage, &actor, &command),
-        Command::SetSecret { actor, agent_id, sealed } => {
-            rest::set_secret(stage, &actor, agent_id, sealed)
-        }
+        Command::SetSecret {
+            actor,
+            agent_id,
+            sealed,
+        } => rest::set_secret(stage, &actor, agent_id, sealed),
         Command::RecordFailures { source, count } => rest::record_failures(stage, source, count),
-        Command::Deny { actor, stream, what, code } => rest::deny(stage, actor, stream, what, code),
-        Command::Erase { delivery_ids, retention_days } => {
-            rest::erase(stage, &delivery_ids, retention_days)
-        }
+        Command::Deny {
+            actor,
+            stream,
+            what,
+            code,
+        } => rest::deny(stage, actor, stream, what, code),
+        Command::Erase {
+            delivery_ids,
+            retention_days,
+        } => rest::erase(stage, &delivery_ids, retention_days),
     }
 }

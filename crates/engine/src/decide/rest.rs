@@ -54,7 +54,12 @@ pub fn deny(
     what: String,
     code: String,
 ) -> Result<Reply, Refusal> {
-    let event = AccessDenied { code, stream: stream.clone(), what, who: who.clone() };
+    let event = AccessDenied {
+        code,
+        stream: stream.clone(),
+        what,
+        who: who.clone(),
+    };
     stage.record(&stream, &who, account::Event::from(event), Vec::new())?;
     Ok(Reply::Done)
 }
@@ -66,14 +71,20 @@ pub fn erase(
     retention_days: u32,
 ) -> Result<Reply, Refusal> {
     let mut by_stream: BTreeMap<u64, Vec<Uuid>> = BTreeMap::new();
-    for row in delivery_ids.iter().filter_map(|id| stage.views.delivery(*id)) {
+    for row in delivery_ids
+        .iter()
+        .filter_map(|id| stage.views.delivery(*id))
+    {
         if row.answered_by.is_some() && !row.erased {
             by_stream.entry(row.stream).or_default().push(row.id);
         }
     }
     for (stream, delivery_ids) in by_stream {
         let stream = stage.stream_of(stream);
-        let event = ContentErased { delivery_ids, retention_days };
+        let event = ContentErased {
+            delivery_ids,
+            retention_days,
+        };
         stage.record(&stream, "system", inbox::Event::from(event), Vec::new())?;
     }
     Ok(Reply::Done)

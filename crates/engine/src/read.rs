@@ -1,0 +1,317 @@
+//! Reading: what doors and pages show, put together from rows. Nothing here
+//! waits for the writer.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use store::{
+    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, SweepQuery,
+};
+use trail::{Header, Micros};
+use uuid::Uuid;
+use wake::{Status, response::Response, sweep::Sweep};
+
+use crate::{project, shared::Shared};
+
+/// A delivery in the words of the doors.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub row: DeliveryRow,
+    pub agent_id: Arc<str>,
+}
+
+impl Row {
+    pub fn kind(&self) -> wake::Kind {
+        project::kind(self.row.kind)
+    }
+
+    pub fn status(&self) -> Status {
+        project::status(self.row.status)
+    }
+
+    pub fn details_format(&self) -> Option<wake::DetailsFormat> {
+        self.row.details_format.and_then(project::format)
+    }
+
+    pub fn held(&self) -> Option<(&str, inbox::Verdict, Micros)> {
+        let hold = self.row.hold.as_ref()?;
+        Some((hold.by.as_str(), project::verdict(hold.status), hold.until))
+    }
+}
+
+/// One page of a sweep, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct SweepAnswer {
+    pub deliveries: Vec<Vec<u8>>,
+    pub total: u64,
+    pub has_more: bool,
+    pub next_since: Option<Micros>,
+}
+
+#[derive(Clone, Debug)]
+pub struct InboxAnswer {
+    pub rows: Vec<Row>,
+    pub next: Option<u64>,
+}
+
+/// What an inbox request asks for.
+#[derive(Clone, Debug, Default)]
+pub struct InboxAsk {
+    pub agent_id: Option<String>,
+    pub kinds: Vec<wake::Kind>,
+    pub statuses: Vec<Status>,
+    pub test: Option<bool>,
+    pub search: Option<String>,
+    pub before: Option<u64>,
+    pub limit: usize,
+}
+
+impl Shared {
+    pub fn row(&self, row: DeliveryRow) -> Row {
+        Row {
+            agent_id: self.agents().id(row.stream),
+            row,
+        }
+    }
+
+    pub async fn delivery(&self, id: Uuid) -> store::Result<Option<Row>> {
+        Ok(self.store.delivery(id).await?.map(|row| self.row(row)))
+    }
+
+    /// The answer to a delivery as it stands: its row, and the bytes for the agent.
+    pub async fn response(&self, id: Uuid) -> store::Result<Option<(Row, Vec<u8>)>> {
+        let Some(answered) = self.store.response(id).await? else {
+            return Ok(None);
+        };
+        let body = self.response_bytes(&answered)?;
+        Ok(Some((self.row(answered.delivery), body)))
+    }
+
+    fn response_bytes(&self, answered: &AnsweredRow) -> store::Result<Vec<u8>> {
+        let row = &answered.delivery;
+        let status = project::status(row.status);
+        let position = row.answer_position.unwrap_or_default();
+        let feedback = self.text(position, "feedback", &answered.feedback)?;
+        let edited = self.text(position, "edited_content", &answered.edited_content)?;
+        let answered_at = (status != Status::Pending).then_some(row.changed_at);
+        Ok(Response {
+            delivery_id: row.id,
+            status,
+            feedback: feedback.as_deref(),
+            edited_content: edited.as_deref(),
+            responded_at: answered_at,
+            content_erased: row.erased,
+        }
+        .to_bytes())
+    }
+
+    /// Opens a stored text; it is JSON, exactly as it was received.
+    fn text(
+        &self,
+        position: u64,
+        name: &str,
+        stored: &Option<Vec<u8>>,
+    ) -> store::Result<Option<Box<RawValue>>> {
+        let Some(stored) = stored else {
+            return Ok(None);
+        };
+        let plain = self.vault.open_part(position, name, stored.clone());
+        let text = plain.and_then(|bytes| String::from_utf8(bytes).ok());
+        let value = text.and_then(|text| RawValue::from_string(text).ok());
+        let damaged = || store::Error::Damaged(format!("part {name} of entry {position}"));
+        value.map(Some).ok_or_else(damaged)
+    }
+
+    /// An erasable part, opened; `None` if it was erased or never there.
+    pub async fn part(&self, position: u64, name: &str) -> store::Result<Option<Box<RawValue>>> {
+        let stored = self.store.part(position, name).await?;
+        self.text(position, name, &stored)
+    }
+
+    /// One sweep over the agents that a key may read.
+    pub async fn sweep(&self, sweep: &Sweep, key: &account::Key) -> store::Result<SweepAnswer> {
+        let agents = self.agents();
+        let all = std::iter::once(&key.agent_id).chain(&key.orchestrates);
+        let mut streams: Vec<u64> = all
+            .filter(|agent_id| {
+                sweep
+                    .agent_id
+                    .as_ref()
+                    .is_none_or(|asked| asked == *agent_id)
+            })
+            .filter_map(|agent_id| agents.stream(agent_id))
+            .collect();
+        streams.sort_unstable();
+        streams.dedup();
+        let lanes = streams.iter().flat_map(|stream| {
+            let statuses = sweep
+                .statuses
+                .iter()
+                .map(|status| project::status_code(*status));
+            statuses.map(|status| Lane {
+                stream: *stream,
+                status,
+            })
+        });
+        let query = SweepQuery {
+            lanes: lanes.collect(),
+            since: sweep.since,
+            limit: sweep.limit,
+        };
+        let page = self.store.sweep(query).await?;
+        let last = page.rows.last().map(|row| row.delivery.changed_at);
+        let deliveries: Vec<Vec<u8>> = page
+            .rows
+            .iter()
+            .map(|row| self.response_bytes(row))
+            .collect::<store::Result<_>>()?;
+        Ok(SweepAnswer {
+            has_more: page.total > deliveries.len() as u64,
+            next_since: last.or(sweep.since),
+            total: page.total,
+            deliveries,
+        })
+    }
+
+    pub async fn inbox(&self, ask: InboxAsk) -> store::Result<InboxAnswer> {
+        let stream = match &ask.agent_id {
+            None => None,
+            Some(agent_id) => match self.agents().stream(agent_id) {
+                Some(stream) => Some(stream),
+                None => {
+                    return Ok(InboxAnswer {
+                        rows: Vec::new(),
+                        next: None,
+                    });
+                }
+            },
+        };
+        let filter = InboxFilter {
+            stream,
+            kinds: ask.kinds.into_iter().map(project::kind_code).collect(),
+            statuses: ask.statuses.into_iter().map(project::status_code).collect(),
+            test: ask.test,
+            search: ask.search,
+        };
+        let query = InboxQuery {
+            filter,
+            before: ask.before,
+            limit: ask.limit,
+        };
+        let page = self.store.inbox(query).await?;
+        let rows = page.rows.into_iter().map(|row| self.row(row)).collect();
+        Ok(InboxAnswer {
+            rows,
+            next: page.next,
+        })
+    }
+
+    pub async fn history(&self, delivery: u64) -> store::Result<Vec<Entry>> {
+        self.store
+            .history(delivery)
+            .await?
+            .into_iter()
+            .map(|row| self.entry(row))
+            .collect()
+    }
+
+    pub async fn entries(&self, query: EntryQuery) -> store::Result<Vec<Entry>> {
+        self.store
+            .entries(query)
+            .await?
+            .into_iter()
+            .map(|row| self.entry(row))
+            .collect()
+    }
+
+    fn entry(&self, row: EntryRow) -> store::Result<Entry> {
+        let damaged = || store::Error::Damaged(format!("header of entry {}", row.position));
+        let header = Header::read(&row.header).ok_or_else(damaged)?;
+        let facts = std::str::from_utf8(&row.facts).map_err(|_| damaged())?;
+        let facts = RawValue::from_string(facts.to_owned()).map_err(|_| damaged())?;
+        Ok(Entry {
+            position: row.position,
+            stream: header.stream.clone().into_owned(),
+            seq: row.seq,
+            time: header.time,
+            actor: header.actor.clone().into_owned(),
+            event_type: header.event_type.clone().into_owned(),
+            entry_hash: row.entry_hash,
+            facts,
+        })
+    }
+
+    /// An agent's webhook secrets: the current one, and one being phased out.
+    pub async fn webhook_secrets(&self, agent_id: &str) -> store::Result<Option<WebhookSecrets>> {
+        let name = crate::decide::secret_name(agent_id);
+        let Some(sealed) = self.store.secret(&name).await? else {
+            return Ok(None);
+        };
+        let damaged = || store::Error::Damaged(format!("the webhook secret of {agent_id}"));
+        let plain = self.vault.open_secret(&name, &sealed).ok_or_else(damaged)?;
+        serde_json::from_slice(&plain)
+            .map(Some)
+            .map_err(|_| damaged())
+    }
+
+    pub fn seal_webhook_secrets(
+        &self,
+        agent_id: &str,
+        secrets: &WebhookSecrets,
+    ) -> std::io::Result<Vec<u8>> {
+        let plain = zeroize::Zeroizing::new(serde_json::to_vec(secrets)?);
+        self.vault
+            .seal_secret(&crate::decide::secret_name(agent_id), &plain)
+    }
+}
+
+/// An entry as people read it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Entry {
+    pub position: u64,
+    pub stream: String,
+    pub seq: u64,
+    pub time: Micros,
+    pub actor: String,
+    pub event_type: String,
+    pub entry_hash: trail::Hash,
+    pub facts: Box<RawValue>,
+}
+
+/// The old secret signs beside the new one for a day after a rotation.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+pub struct WebhookSecrets {
+    pub current: String,
+    pub previous: Option<(String, Micros)>,
+}
+
+impl std::fmt::Debug for WebhookSecrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WebhookSecrets(…)")
+    }
+}
+
+impl WebhookSecrets {
+    pub const OVERLAP_SECONDS: i64 = 24 * 3600;
+
+    pub fn new(secret: String) -> WebhookSecrets {
+        WebhookSecrets {
+            current: secret,
+            previous: None,
+        }
+    }
+
+    pub fn rotate(self, secret: String, now: Micros) -> WebhookSecrets {
+        let until = now.plus_seconds(Self::OVERLAP_SECONDS);
+        WebhookSecrets {
+            current: secret,
+            previous: Some((self.current, until)),
+        }
+    }
+
+    /// The secrets that sign now, the current one first.
+    pub fn signing(&self, now: Micros) -> impl Iterator<Item = &str> {
+        let previous = self.previous.as_ref().filter(|(_, until)| now < *until);
+        std::iter::once(self.current.as_str()).chain(previous.map(|(secret, _)| secret.as_str()))
+    }
+}

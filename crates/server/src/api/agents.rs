@@ -1,0 +1,74 @@
+//! Agents, their prompt, and the secret that signs their callbacks.
+
+use ::wake::{prompt::Prompt, signature};
+use axum::{
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use engine::{Command, read::WebhookSecrets};
+
+use crate::{
+    App, Problem,
+    api::Json,
+    auth::{Admin, Reader},
+};
+
+pub async fn index(State(app): State<App>, _: Reader) -> Response {
+    let accounts = app.shared().accounts();
+    let agents: Vec<&account::Agent> = accounts.agents.values().collect();
+    Json(serde_json::json!({ "agents": agents })).into_response()
+}
+
+pub async fn prompt(
+    State(app): State<App>,
+    _: Reader,
+    Path(agent_id): Path<String>,
+) -> Result<Response, Problem> {
+    let accounts = app.shared().accounts();
+    if !accounts.agents.contains_key(&agent_id) {
+        return Err(account::Rejection::NoSuchAgent(agent_id).into());
+    }
+    let text = Prompt {
+        address: &app.settings.address,
+        agent_id: &agent_id,
+    }
+    .text();
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
+}
+
+/// Makes a webhook secret, or a new one that overlaps the old for a day.
+pub async fn secret(
+    State(app): State<App>,
+    admin: Admin,
+    Path(agent_id): Path<String>,
+) -> Result<Response, Problem> {
+    if !app.shared().accounts().agents.contains_key(&agent_id) {
+        return Err(account::Rejection::NoSuchAgent(agent_id).into());
+    }
+    let secret = new_secret(&app, admin.actor, &agent_id).await?;
+    let body = serde_json::json!({ "agent_id": agent_id, "secret": secret });
+    Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// Draws a secret for an agent and keeps it sealed.
+pub async fn new_secret(app: &App, actor: String, agent_id: &str) -> Result<String, Problem> {
+    let shared = app.shared();
+    let secret = signature::secret(engine::keys::random().map_err(|_| Problem::unavailable())?);
+    let secrets = match shared.webhook_secrets(agent_id).await? {
+        Some(old) => old.rotate(secret.clone(), shared.clock.now()),
+        None => WebhookSecrets::new(secret.clone()),
+    };
+    let sealed = shared
+        .seal_webhook_secrets(agent_id, &secrets)
+        .map_err(|_| Problem::unavailable())?;
+    let agent_id = agent_id.to_owned();
+    app.engine
+        .submit(Command::SetSecret {
+            actor,
+            agent_id,
+            sealed,
+        })
+        .await?;
+    Ok(secret)
+}

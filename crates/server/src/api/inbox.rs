@@ -1,0 +1,292 @@
+//! What waits for people, and their answers.
+
+use ::inbox::{Request, answer::EDITED_BYTES};
+use ::wake::{DetailsFormat, Kind, Status};
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use engine::{Command, Reply, Row, read::InboxAsk};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use trail::Micros;
+use uuid::Uuid;
+
+use crate::{
+    App, Problem,
+    api::{Json, bad_query, list, number, pairs},
+    auth::{Decider, Human, Reader},
+    body,
+};
+
+/// Room for an edited content of the largest size and a page of feedback.
+const RESPOND_BYTES: usize = EDITED_BYTES + (128 << 10);
+
+/// One item of the list.
+#[derive(Debug, Serialize)]
+pub struct Item {
+    id: Uuid,
+    agent_id: String,
+    provider: String,
+    r#type: Kind,
+    status: Status,
+    headline: String,
+    summary: String,
+    test: bool,
+    created_at: Micros,
+    responded_at: Option<Micros>,
+    answered_by: Option<String>,
+    /// When the agent goes on without an answer.
+    timeout_at: Option<Micros>,
+    /// It has gone on; a person may still answer.
+    timed_out: bool,
+    held: Option<Held>,
+    content_erased: bool,
+    /// Place in the log: the cursor of the list, and of proofs.
+    position: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Held {
+    by: String,
+    status: ::inbox::Verdict,
+    until: Micros,
+}
+
+/// An item with its content.
+#[derive(Debug, Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    item: Item,
+    details: Option<Box<RawValue>>,
+    details_format: Option<DetailsFormat>,
+    callback_webhook: Option<String>,
+    feedback: Option<Box<RawValue>>,
+    edited_content: Option<Box<RawValue>>,
+}
+
+impl From<&Row> for Item {
+    fn from(row: &Row) -> Item {
+        let status = row.status();
+        let delivery = &row.row;
+        let held = row.held().map(|(by, status, until)| Held {
+            by: by.to_owned(),
+            status,
+            until,
+        });
+        Item {
+            id: delivery.id,
+            agent_id: row.agent_id.to_string(),
+            provider: delivery.provider.clone(),
+            r#type: row.kind(),
+            status,
+            headline: delivery.headline.clone(),
+            summary: delivery.summary.clone(),
+            test: delivery.test,
+            created_at: delivery.created_at,
+            responded_at: (status != Status::Pending).then_some(delivery.changed_at),
+            answered_by: delivery.answered_by.clone(),
+            timeout_at: delivery.timeout_at,
+            timed_out: delivery.timed_out,
+            held,
+            content_erased: delivery.erased,
+            position: delivery.no,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Page {
+    items: Vec<Item>,
+    next_cursor: Option<String>,
+}
+
+pub async fn index(
+    State(app): State<App>,
+    _: Reader,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let mut ask = InboxAsk {
+        limit: 50,
+        ..InboxAsk::default()
+    };
+    for (name, value) in pairs(&query) {
+        match name.as_str() {
+            "agent_id" => ask.agent_id = Some(value),
+            "type" => {
+                let expected = "update, question, output, alert, separated by commas";
+                ask.kinds = list("type", &value, Kind::parse, expected)?;
+            }
+            "status" => {
+                let expected = "pending, approved, rejected, redirected, separated by commas";
+                ask.statuses = list("status", &value, Status::parse, expected)?;
+            }
+            "test" => {
+                let test = value
+                    .parse()
+                    .map_err(|_| bad_query("test", "true or false"))?;
+                ask.test = Some(test);
+            }
+            "q" if value.chars().count() > 200 => {
+                return Err(bad_query("q", "at most 200 characters"));
+            }
+            "q" => ask.search = Some(value),
+            "cursor" => ask.before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
+            _ => {}
+        }
+    }
+    let page = app.shared().inbox(ask).await?;
+    let items = page.rows.iter().map(Item::from).collect();
+    let next_cursor = page.next.map(|next| next.to_string());
+    Ok(Json(Page { items, next_cursor }).into_response())
+}
+
+async fn find(app: &App, id: &str) -> Result<Row, Problem> {
+    let id = Uuid::try_parse(id).map_err(|_| Problem::not_found())?;
+    app.shared()
+        .delivery(id)
+        .await?
+        .ok_or_else(Problem::not_found)
+}
+
+pub async fn show(
+    State(app): State<App>,
+    _: Reader,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&app, &id).await?;
+    let shared = app.shared();
+    let answer = row.row.answer_position;
+    let (mut feedback, mut edited_content) = (None, None);
+    if let Some(position) = answer {
+        feedback = shared.part(position, "feedback").await?;
+        edited_content = shared.part(position, "edited_content").await?;
+    }
+    let whole = Whole {
+        details: shared.part(row.row.no, "details").await?,
+        details_format: row.details_format(),
+        callback_webhook: row.row.callback.clone(),
+        feedback,
+        edited_content,
+        item: Item::from(&row),
+    };
+    Ok(Json(whole).into_response())
+}
+
+/// What became of an answer.
+#[derive(Debug, Serialize)]
+struct Answered {
+    delivery_id: Uuid,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    responded_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_until: Option<Micros>,
+}
+
+pub async fn respond(
+    State(app): State<App>,
+    Decider(person): Decider,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let bytes = body::read(&headers, body, RESPOND_BYTES).await?;
+    let request = Request::parse(&bytes)?;
+    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    let answered = match app
+        .engine
+        .submit(Command::Respond {
+            person,
+            delivery_id,
+            request,
+        })
+        .await?
+    {
+        Reply::Answered { status, at } => Answered {
+            delivery_id,
+            status,
+            responded_at: Some(at),
+            held_until: None,
+        },
+        Reply::Held { status, until } => Answered {
+            delivery_id,
+            status,
+            responded_at: None,
+            held_until: Some(until),
+        },
+        _ => return Err(Problem::internal()),
+    };
+    Ok(Json(answered).into_response())
+}
+
+pub async fn undo(
+    State(app): State<App>,
+    Decider(person): Decider,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    app.engine
+        .submit(Command::Undo {
+            person,
+            delivery_id,
+        })
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub async fn seen(
+    State(app): State<App>,
+    human: Human,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    app.engine
+        .submit(Command::See {
+            name: human.user.name,
+            delivery_id,
+        })
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Serialize)]
+struct History {
+    entries: Vec<engine::read::Entry>,
+}
+
+pub async fn history(
+    State(app): State<App>,
+    _: Reader,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&app, &id).await?;
+    let entries = app.shared().history(row.row.no).await?;
+    Ok(Json(History { entries }).into_response())
+}
+
+/// The proof of the answer, or of the delivery while there is none.
+pub async fn receipt(
+    State(app): State<App>,
+    _: Reader,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&app, &id).await?;
+    let history = app.shared().history(row.row.no).await?;
+    let answered = history
+        .iter()
+        .rev()
+        .find(|entry| entry.event_type == "delivery_answered");
+    let position = answered.map_or(row.row.no, |entry| entry.position);
+    let receipt = crate::api::trail::receipt(&app, position).await?;
+    let name = format!("attachment; filename=\"receipt-{}.json\"", row.row.id);
+    let json = "application/json".to_owned();
+    let headers = [
+        (header::CONTENT_TYPE, json),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, receipt.to_vec()).into_response())
+}

@@ -1,0 +1,211 @@
+//! Agents' keys: created, listed, revoked, rotated. A key is shown once.
+
+use account::{
+    Rate,
+    command::{Command as Ask, NewKey},
+    secret::Kind,
+};
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use engine::Command;
+use serde::{Deserialize, Serialize};
+use trail::Micros;
+
+use crate::{
+    App, Problem,
+    api::{
+        Json, agents,
+        fresh::{draw, short_id},
+    },
+    auth::{Admin, Reader},
+    body,
+};
+
+/// How long a rotated key still works, unless said otherwise.
+const OVERLAP_SECONDS: i64 = 24 * 3600;
+const OVERLAP_MOST: i64 = 30 * 24 * 3600;
+
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    key_id: &'a str,
+    agent_id: &'a str,
+    test: bool,
+    orchestrates: &'a [String],
+    rate: Rate,
+    created_at: Micros,
+    expires_at: Option<Micros>,
+    revoked_at: Option<Micros>,
+}
+
+pub async fn index(State(app): State<App>, _: Reader) -> Response {
+    let accounts = app.shared().accounts();
+    let mut keys: Vec<Shown<'_>> = accounts
+        .keys
+        .values()
+        .map(|key| Shown {
+            key_id: &key.key_id,
+            agent_id: &key.agent_id,
+            test: key.test,
+            orchestrates: &key.orchestrates,
+            rate: key.rate,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            revoked_at: key.revoked_at,
+        })
+        .collect();
+    keys.sort_by_key(|key| key.created_at);
+    Json(serde_json::json!({ "keys": keys })).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    agent_id: String,
+    #[serde(default)]
+    test: bool,
+    #[serde(default)]
+    orchestrates: Vec<String>,
+    #[serde(default)]
+    rate: Option<Rate>,
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+/// A key at the one moment when it is known.
+#[derive(Debug, Serialize)]
+struct Created {
+    key: String,
+    key_id: String,
+    agent_id: String,
+    /// The secret that signs the agent's callbacks, if it was made just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_secret: Option<String>,
+}
+
+pub async fn create(
+    State(app): State<App>,
+    admin: Admin,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let new: New = body::read_as(&headers, body).await?;
+    if new
+        .rate
+        .is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0)
+    {
+        let detail = "A rate allows at least 1 delivery an hour and a burst of 1.";
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_rate",
+            detail,
+        ));
+    }
+    let (key, hash) = draw(if new.test {
+        Kind::TestKey
+    } else {
+        Kind::LiveKey
+    })?;
+    let key_id = short_id("key")?;
+    let ask = Ask::CreateKey(NewKey {
+        agent_id: new.agent_id.clone(),
+        owner: new.owner.or(admin.user),
+        key_id: key_id.clone(),
+        hash,
+        test: new.test,
+        orchestrates: new.orchestrates,
+        rate: new.rate,
+    });
+    let actor = admin.actor.clone();
+    app.engine
+        .submit(Command::Administer {
+            actor,
+            command: ask,
+        })
+        .await?;
+    let webhook_secret = match app.shared().webhook_secrets(&new.agent_id).await? {
+        Some(_) => None,
+        None => Some(agents::new_secret(&app, admin.actor, &new.agent_id).await?),
+    };
+    let created = Created {
+        key,
+        key_id,
+        agent_id: new.agent_id,
+        webhook_secret,
+    };
+    Ok((StatusCode::CREATED, Json(created)).into_response())
+}
+
+pub async fn revoke(
+    State(app): State<App>,
+    admin: Admin,
+    Path(key_id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let command = Ask::RevokeKey { key_id };
+    app.engine
+        .submit(Command::Administer {
+            actor: admin.actor,
+            command,
+        })
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    #[serde(default)]
+    overlap_seconds: Option<i64>,
+}
+
+pub async fn rotate(
+    State(app): State<App>,
+    admin: Admin,
+    Path(key_id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let rotation: Rotation = body::read_as(&headers, body).await?;
+    let overlap = rotation.overlap_seconds.unwrap_or(OVERLAP_SECONDS);
+    if !(0..=OVERLAP_MOST).contains(&overlap) {
+        let detail = "\"overlap_seconds\" must be from 0 to 2592000.";
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_overlap",
+            detail,
+        ));
+    }
+    let accounts = app.shared().accounts();
+    let old = accounts.keys.get(&key_id);
+    let old = old.ok_or_else(|| Problem::from(account::Rejection::NoSuchKey(key_id.clone())))?;
+    let (key, new_hash) = draw(if old.test {
+        Kind::TestKey
+    } else {
+        Kind::LiveKey
+    })?;
+    let new_key_id = short_id("key")?;
+    let old_expires_at = app.shared().clock.now().plus_seconds(overlap);
+    let command = Ask::RotateKey {
+        key_id,
+        new_key_id: new_key_id.clone(),
+        new_hash,
+        old_expires_at,
+    };
+    app.engine
+        .submit(Command::Administer {
+            actor: admin.actor,
+            command,
+        })
+        .await?;
+    let agent_id = old.agent_id.clone();
+    let created = Created {
+        key,
+        key_id: new_key_id,
+        agent_id,
+        webhook_secret: None,
+    };
+    Ok((StatusCode::CREATED, Json(created)).into_response())
+}

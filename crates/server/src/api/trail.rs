@@ -1,0 +1,151 @@
+//! The trail: entries, checkpoint, proofs.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    http::header,
+    response::{IntoResponse, Response},
+};
+use engine::proof::{self, ProofFault};
+use serde_json::json;
+use store::EntryQuery;
+use trail::Receipt;
+
+use crate::{
+    App, Problem,
+    api::{Json, events::is_public, number, pairs},
+    auth::Reader,
+};
+
+impl From<ProofFault> for Problem {
+    fn from(fault: ProofFault) -> Problem {
+        match fault {
+            ProofFault::NoSuchEntry(_) | ProofFault::Empty => Problem::not_found(),
+            ProofFault::Store(error) => error.into(),
+            other => {
+                tracing::error!(error = %other, "a proof could not be made");
+                Problem::internal()
+            }
+        }
+    }
+}
+
+pub async fn index(
+    State(app): State<App>,
+    reader: Reader,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let mut ask = EntryQuery {
+        limit: 50,
+        newest_first: true,
+        ..EntryQuery::default()
+    };
+    let mut event_type = None;
+    for (name, value) in pairs(&query) {
+        match name.as_str() {
+            "agent_id" => match app.shared().agents().stream(&value) {
+                Some(stream) => ask.stream = Some(stream),
+                None => {
+                    return Ok(Json(json!({ "entries": [], "next_cursor": null })).into_response());
+                }
+            },
+            "event_type" => event_type = Some(value),
+            "cursor" => ask.to = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
+            _ => {}
+        }
+    }
+    let limit = ask.limit;
+    let found = app.shared().entries(ask).await?;
+    let next_cursor = found
+        .last()
+        .filter(|_| found.len() == limit)
+        .map(|entry| entry.position.to_string());
+    let entries: Vec<_> = found
+        .into_iter()
+        .filter(|entry| reader.is_owner || is_public(entry))
+        .filter(|entry| {
+            event_type
+                .as_ref()
+                .is_none_or(|wanted| *wanted == entry.event_type)
+        })
+        .collect();
+    Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
+}
+
+/// Public: whoever keeps it can notice any later rewriting.
+pub async fn checkpoint(State(app): State<App>) -> Result<Response, Problem> {
+    let head = app
+        .shared()
+        .store
+        .head()
+        .await?
+        .ok_or_else(Problem::not_found)?;
+    Ok((
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        head.note,
+    )
+        .into_response())
+}
+
+/// Public: the key that checkpoints are verified with.
+pub async fn key(State(app): State<App>) -> Response {
+    let key = app.shared().keys.log.verifier().to_string();
+    (
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        format!("{key}\n"),
+    )
+        .into_response()
+}
+
+pub async fn consistency(
+    State(app): State<App>,
+    _: Reader,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let size = *app.shared().size().borrow();
+    let mut from = 0;
+    for (name, value) in pairs(&query) {
+        if name == "from" {
+            from = number("from", &value, 0..=size)?;
+        }
+    }
+    let (hashes, checkpoint) = proof::consistency(app.shared().store.as_ref(), from).await?;
+    Ok(Json(json!({ "from": from, "proof": hashes, "checkpoint": checkpoint })).into_response())
+}
+
+pub async fn receipt(app: &App, position: u64) -> Result<Receipt, Problem> {
+    let shared = app.shared();
+    Ok(proof::receipt(shared.store.as_ref(), &shared.vault, position).await?)
+}
+
+pub async fn proof(
+    State(app): State<App>,
+    reader: Reader,
+    Path(position): Path<String>,
+) -> Result<Response, Problem> {
+    let position: u64 = position.parse().map_err(|_| Problem::not_found())?;
+    let size = *app.shared().size().borrow();
+    if position >= size {
+        return Err(Problem::not_found());
+    }
+    let query = EntryQuery {
+        from: position,
+        limit: 1,
+        ..EntryQuery::default()
+    };
+    let entry = app
+        .shared()
+        .entries(query)
+        .await?
+        .pop()
+        .ok_or_else(Problem::not_found)?;
+    if !reader.is_owner && !is_public(&entry) {
+        return Err(Problem::not_found());
+    }
+    let receipt = receipt(&app, position).await?;
+    Ok((
+        [(header::CONTENT_TYPE, "application/json")],
+        receipt.to_vec(),
+    )
+        .into_response())
+}

@@ -1,0 +1,174 @@
+//! Callbacks: where they may go, what became of them, sending one again.
+
+use ::wake::{net::Cidr, webhook::HostPattern};
+use account::command::Command as Ask;
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use engine::Command;
+use serde::{Deserialize, Serialize};
+use trail::Micros;
+use uuid::Uuid;
+
+use crate::{
+    App, Problem,
+    api::{Json, number, pairs},
+    auth::{Admin, Reader},
+    body,
+};
+
+pub async fn allowlist(State(app): State<App>, _: Reader) -> Response {
+    let accounts = app.shared().accounts();
+    let rules: Vec<&account::AllowRule> = accounts.allowlist.values().collect();
+    Json(serde_json::json!({ "allowlist": rules })).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allow {
+    pattern: String,
+    #[serde(default)]
+    networks: Vec<String>,
+    #[serde(default)]
+    ca_pem: Option<String>,
+}
+
+fn bad(field: &'static str, detail: String) -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "bad_allowlist_entry",
+        detail,
+    )
+    .field(Some(field))
+}
+
+pub async fn allow(
+    State(app): State<App>,
+    admin: Admin,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let allow: Allow = body::read_as(&headers, body).await?;
+    let pattern = HostPattern::parse(&allow.pattern)
+        .map_err(|fault| bad("pattern", format!("In \"pattern\", {fault}.")))?
+        .to_string();
+    let networks = allow
+        .networks
+        .iter()
+        .map(|network| network.parse::<Cidr>().map(|network| network.to_string()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|fault| bad("networks", format!("In \"networks\", {fault}.")))?;
+    if let Some(pem) = &allow.ca_pem {
+        crate::webhook::certificates(pem).map_err(|_| {
+            bad(
+                "ca_pem",
+                "\"ca_pem\" must be certificates in PEM form.".to_owned(),
+            )
+        })?;
+    }
+    let command = Ask::AllowWebhook {
+        pattern: pattern.clone(),
+        networks,
+        ca_pem: allow.ca_pem,
+    };
+    app.engine
+        .submit(Command::Administer {
+            actor: admin.actor,
+            command,
+        })
+        .await?;
+    let accounts = app.shared().accounts();
+    Ok((StatusCode::CREATED, Json(accounts.allowlist.get(&pattern))).into_response())
+}
+
+pub async fn remove(
+    State(app): State<App>,
+    admin: Admin,
+    Path(pattern): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let command = Ask::RemoveWebhook { pattern };
+    app.engine
+        .submit(Command::Administer {
+            actor: admin.actor,
+            command,
+        })
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A callback as people read it.
+#[derive(Debug, Serialize)]
+struct Callback {
+    id: u64,
+    delivery_id: Uuid,
+    webhook_id: String,
+    state: &'static str,
+    attempts: u32,
+    next_attempt_at: Option<Micros>,
+    last_error: Option<String>,
+}
+
+pub async fn callbacks(
+    State(app): State<App>,
+    _: Reader,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let (mut before, mut limit) = (None, 50);
+    for (name, value) in pairs(&query) {
+        match name.as_str() {
+            "cursor" => before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => limit = number("limit", &value, 1..=200)?,
+            _ => {}
+        }
+    }
+    let rows = app.shared().store.callbacks(before, limit as usize).await?;
+    let next_cursor = rows
+        .last()
+        .filter(|_| rows.len() as u64 == limit)
+        .map(|row| row.no.to_string());
+    let callbacks: Vec<Callback> = rows
+        .into_iter()
+        .map(|row| Callback {
+            id: row.no,
+            delivery_id: row.delivery_id,
+            webhook_id: row.webhook_id,
+            state: ["owed", "delivered", "gave_up"][usize::from(row.state.min(2))],
+            attempts: row.attempts,
+            next_attempt_at: row.next_at,
+            last_error: row.last_error,
+        })
+        .collect();
+    let page = serde_json::json!({ "callbacks": callbacks, "next_cursor": next_cursor });
+    Ok(Json(page).into_response())
+}
+
+pub async fn replay(
+    State(app): State<App>,
+    admin: Admin,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let callback: u64 = id.parse().map_err(|_| Problem::not_found())?;
+    let before = callback
+        .checked_add(1)
+        .filter(|before| *before <= i64::MAX as u64);
+    let rows = app
+        .shared()
+        .store
+        .callbacks(Some(before.ok_or_else(Problem::not_found)?), 1)
+        .await?;
+    let row = rows
+        .into_iter()
+        .find(|row| row.no == callback)
+        .ok_or_else(Problem::not_found)?;
+    let delivery_id = row.delivery_id;
+    let command = Command::ReplayCallback {
+        actor: admin.actor,
+        callback,
+        delivery_id,
+    };
+    app.engine.submit(command).await?;
+    Ok(StatusCode::ACCEPTED)
+}

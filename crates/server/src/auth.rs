@@ -1,0 +1,283 @@
+//! Permissions as types. A handler says whom it serves by what it extracts.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use account::{Bucket, Key, Rate, Role, User, secret};
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, header, request::Parts},
+};
+use engine::Command;
+use inbox::{Person, event::Channel};
+use trail::Micros;
+
+use crate::{App, Problem, transport::Peer};
+
+/// An agent, by its key.
+#[derive(Clone, Debug)]
+pub struct Agent(pub Key);
+
+/// Anyone signed in.
+#[derive(Clone, Debug)]
+pub struct Human {
+    pub user: User,
+    pub channel: Channel,
+}
+
+/// Someone who may answer: an active owner or reviewer, by name. No agent key
+/// and no socket gives one.
+#[derive(Clone, Debug)]
+pub struct Decider(pub Person);
+
+/// Someone who may administer: an owner, or the operator through the socket.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    pub actor: String,
+    /// The owner's name; the operator has none.
+    pub user: Option<String>,
+}
+
+/// Anyone signed in, or the operator through the socket: for reading.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    pub is_owner: bool,
+}
+
+/// Who is asking, before what they ask is looked at.
+enum Caller {
+    Agent(Box<Key>),
+    Human(Box<Human>),
+    Operator,
+}
+
+fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
+    let peer = parts.extensions.get::<Peer>().copied();
+    let Some(authorization) = parts.headers.get(header::AUTHORIZATION) else {
+        if peer.is_some_and(|peer| peer.local) {
+            return Ok(Caller::Operator);
+        }
+        return Err(fail(app, peer));
+    };
+    // The same steps for every secret, known or not: hash it, look it up twice.
+    let text = authorization.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    let hash = secret::hash(token.trim_start());
+    let accounts = app.shared().accounts();
+    let key = accounts.key_by_secret(&hash, app.shared().clock.now());
+    let user = accounts.user_by_token(&hash);
+    match (scheme.eq_ignore_ascii_case("bearer"), key, user) {
+        (true, Some(key), _) => Ok(Caller::Agent(Box::new(key.clone()))),
+        (true, None, Some(user)) => {
+            let channel = match parts.headers.get("wakeful-channel") {
+                Some(value) if value == "terminal" => Channel::Terminal,
+                _ => Channel::Api,
+            };
+            Ok(Caller::Human(Box::new(Human {
+                user: user.clone(),
+                channel,
+            })))
+        }
+        _ => Err(fail(app, peer)),
+    }
+}
+
+fn fail(app: &App, peer: Option<Peer>) -> Problem {
+    if let Some(peer) = peer {
+        app.failures.count(peer.address);
+    }
+    Problem::unauthenticated()
+}
+
+/// A recognised caller asked for what is not theirs: refused, and on the trail.
+async fn deny(
+    app: &App,
+    who: String,
+    stream: String,
+    parts: &Parts,
+    code: &'static str,
+    detail: &str,
+) -> Problem {
+    let what = format!("{} {}", parts.method, parts.uri.path());
+    record_denial(app, who, stream, what, code).await;
+    Problem::new(StatusCode::FORBIDDEN, code, detail)
+}
+
+/// Records a denial, unless the same caller has filled its allowance of them.
+pub async fn record_denial(app: &App, actor: String, stream: String, what: String, code: &str) {
+    if app
+        .limits
+        .may_record_denial(&actor, app.shared().clock.now())
+    {
+        let what = what.chars().take(200).collect();
+        let command = Command::Deny {
+            actor,
+            stream,
+            what,
+            code: code.to_owned(),
+        };
+        if let Err(refusal) = app.engine.submit(command).await {
+            tracing::warn!(%refusal, "a denial could not be recorded");
+        }
+    }
+}
+
+async fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
+    let stream = format!("agent/{}", key.agent_id);
+    let detail = "An agent's key opens /wake/v1 only. People use their own token.";
+    deny(
+        app,
+        stream.clone(),
+        stream,
+        parts,
+        "agent_key_refused",
+        detail,
+    )
+    .await
+}
+
+async fn deny_human(app: &App, human: &Human, parts: &Parts, detail: &str) -> Problem {
+    let name = human.user.name.clone();
+    deny(
+        app,
+        name.clone(),
+        format!("account/{name}"),
+        parts,
+        "role_refused",
+        detail,
+    )
+    .await
+}
+
+impl FromRequestParts<App> for Agent {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Agent, Problem> {
+        match caller(parts, app)? {
+            Caller::Agent(key) => Ok(Agent(*key)),
+            Caller::Human(_) | Caller::Operator => Err(Problem::unauthenticated()),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Human {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Human, Problem> {
+        match caller(parts, app)? {
+            Caller::Human(human) => Ok(*human),
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+            Caller::Operator => Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "person_required",
+                "This needs a person's own token: set WAKEFUL_TOKEN.",
+            )),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Decider {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Decider, Problem> {
+        let human = Human::from_request_parts(parts, app).await?;
+        if !human.user.role.may_answer() {
+            let detail = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
+            return Err(deny_human(app, &human, parts, detail).await);
+        }
+        Ok(Decider(Person {
+            name: human.user.name,
+            channel: human.channel,
+        }))
+    }
+}
+
+impl FromRequestParts<App> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Admin, Problem> {
+        match caller(parts, app)? {
+            Caller::Operator => Ok(Admin {
+                actor: "operator".to_owned(),
+                user: None,
+            }),
+            Caller::Human(human) if human.user.role == Role::Owner => Ok(Admin {
+                actor: human.user.name.clone(),
+                user: Some(human.user.name),
+            }),
+            Caller::Human(human) => {
+                Err(deny_human(app, &human, parts, "Only an owner may do this.").await)
+            }
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
+        match caller(parts, app)? {
+            Caller::Operator => Ok(Reader { is_owner: true }),
+            Caller::Human(human) => Ok(Reader {
+                is_owner: human.user.role == Role::Owner,
+            }),
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+        }
+    }
+}
+
+/// Limits that need not survive a restart.
+#[derive(Debug, Default)]
+pub struct Limits {
+    reads: Buckets,
+    denials: Buckets,
+}
+
+/// Denials that one caller can put on the trail.
+const DENIALS: Rate = Rate {
+    burst: 20,
+    per_hour: 60,
+};
+
+impl Limits {
+    /// Reads are many times what the key may deliver: a poll a minute for each
+    /// of hundreds of deliveries is ordinary.
+    pub fn take_read(&self, key: &Key, now: Micros) -> Result<(), Problem> {
+        let rate = Rate {
+            burst: key.rate.burst.saturating_mul(20).max(600),
+            per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
+        };
+        self.reads.take(&key.key_id, rate, now).map_err(|seconds| {
+            let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
+        })
+    }
+
+    fn may_record_denial(&self, actor: &str, now: Micros) -> bool {
+        self.denials.take(actor, DENIALS, now).is_ok()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Buckets(Mutex<HashMap<String, Bucket>>);
+
+impl Buckets {
+    /// Forgotten buckets are full ones, so forgetting all now and then costs little.
+    const MOST: usize = 100_000;
+
+    fn take(&self, name: &str, rate: Rate, now: Micros) -> Result<(), u64> {
+        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = buckets.get_mut(name) {
+            *bucket = bucket.take(rate, now)?;
+            return Ok(());
+        }
+        if buckets.len() >= Self::MOST {
+            buckets.clear();
+        }
+        buckets.insert(name.to_owned(), Bucket::full(rate, now).take(rate, now)?);
+        Ok(())
+    }
+}

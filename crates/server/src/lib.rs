@@ -1,0 +1,80 @@
+//! Who may ask and what they see.
+//!
+//! `routes.rs` lists every path once, with its handler and its description;
+//! the router and `/openapi.json` are both made from that list. Permissions are
+//! extractor types (`auth.rs`): a handler that takes a [`auth::Decider`] cannot
+//! be reached by anyone who may not decide.
+
+pub mod api;
+pub mod auth;
+pub mod body;
+pub mod failures;
+pub mod metrics;
+pub mod openapi;
+pub mod problem;
+pub mod routes;
+pub mod serve;
+pub mod settings;
+pub mod transport;
+pub mod wake;
+pub mod webhook;
+
+use std::{ops::Deref, sync::Arc};
+
+use engine::Engine;
+use tokio::sync::watch;
+
+pub use problem::Problem;
+pub use settings::Settings;
+
+/// What every handler gets.
+#[derive(Clone, Debug)]
+pub struct App(Arc<House>);
+
+#[derive(Debug)]
+pub struct House {
+    pub engine: Engine,
+    pub settings: Settings,
+    pub metrics: metrics::Metrics,
+    pub failures: failures::Failures,
+    pub limits: auth::Limits,
+    /// Becomes true when the server is about to end: whoever waits stops waiting.
+    pub stopping: watch::Sender<bool>,
+}
+
+impl App {
+    pub fn new(engine: Engine, settings: Settings) -> App {
+        App(Arc::new(House {
+            engine,
+            settings,
+            metrics: metrics::Metrics::default(),
+            failures: failures::Failures::default(),
+            limits: auth::Limits::default(),
+            stopping: watch::Sender::new(false),
+        }))
+    }
+}
+
+impl Deref for App {
+    type Target = House;
+
+    fn deref(&self) -> &House {
+        &self.0
+    }
+}
+
+impl House {
+    /// Ends when the server is about to end.
+    pub async fn stopped(&self) {
+        // An error means that the sender is gone, which is the end too.
+        let _ = self
+            .stopping
+            .subscribe()
+            .wait_for(|stopping| *stopping)
+            .await;
+    }
+
+    pub fn shared(&self) -> &engine::Shared {
+        self.engine.shared()
+    }
+}

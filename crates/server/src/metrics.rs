@@ -1,0 +1,180 @@
+//! Counters in Prometheus' text form. A handful of atomics: nothing to keep up,
+//! nothing that grows.
+
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::StatusCode,
+    middleware::Next,
+    response::Response,
+};
+
+use crate::App;
+
+/// Upper bounds of the latency buckets, in microseconds.
+const BOUNDS: [u64; 10] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000,
+];
+
+/// Paths told apart; the rest is "other", so a stranger cannot make new series.
+const DOORS: [&str; 5] = [
+    "/wake/v1/deliver",
+    "/wake/v1/response/{delivery_id}",
+    "/wake/v1/responses",
+    "/api/v1",
+    "other",
+];
+
+#[derive(Debug, Default)]
+pub struct Metrics {
+    doors: [Door; DOORS.len()],
+    pub callbacks_delivered: AtomicU64,
+    pub callbacks_failed: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Door {
+    /// By the first digit of the status: 1xx to 5xx.
+    statuses: [AtomicU64; 5],
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    total_micros: AtomicU64,
+}
+
+impl Metrics {
+    fn observe(&self, path: &str, status: StatusCode, took: Duration) {
+        let place = match DOORS.iter().position(|door| *door == path) {
+            Some(place) => place,
+            None if path.starts_with("/api/v1") => 3,
+            None => 4,
+        };
+        let door = &self.doors[place];
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
+        let bucket = BOUNDS
+            .iter()
+            .position(|bound| micros <= *bound)
+            .unwrap_or(BOUNDS.len());
+        door.statuses[class].fetch_add(1, Relaxed);
+        door.buckets[bucket].fetch_add(1, Relaxed);
+        door.total_micros.fetch_add(micros, Relaxed);
+    }
+}
+
+/// Counts every request by its route.
+pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+    let started = std::time::Instant::now();
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let path = path.as_ref().map_or("other", |path| path.as_str());
+    app.metrics
+        .observe(path, response.status(), started.elapsed());
+    response
+}
+
+/// The whole page.
+pub fn render(app: &App) -> String {
+    let mut page = String::with_capacity(4096);
+    head(
+        &mut page,
+        "wakeful_requests_total",
+        "counter",
+        "Requests by route and class of status.",
+    );
+    for (name, door) in DOORS.iter().zip(&app.metrics.doors) {
+        for (class, count) in (1..).zip(&door.statuses) {
+            let count = count.load(Relaxed);
+            if count > 0 {
+                let _ = writeln!(
+                    page,
+                    "wakeful_requests_total{{route=\"{name}\",status=\"{class}xx\"}} {count}"
+                );
+            }
+        }
+    }
+    head(
+        &mut page,
+        "wakeful_request_seconds",
+        "histogram",
+        "Time to answer, by route.",
+    );
+    for (name, door) in DOORS.iter().zip(&app.metrics.doors) {
+        let mut below = 0;
+        for (bound, count) in BOUNDS.iter().zip(&door.buckets) {
+            below += count.load(Relaxed);
+            let bound = *bound as f64 / 1e6;
+            let _ = writeln!(
+                page,
+                "wakeful_request_seconds_bucket{{route=\"{name}\",le=\"{bound}\"}} {below}"
+            );
+        }
+        let all = below + door.buckets[BOUNDS.len()].load(Relaxed);
+        let sum = door.total_micros.load(Relaxed) as f64 / 1e6;
+        let _ = writeln!(
+            page,
+            "wakeful_request_seconds_bucket{{route=\"{name}\",le=\"+Inf\"}} {all}\n\
+             wakeful_request_seconds_sum{{route=\"{name}\"}} {sum}\n\
+             wakeful_request_seconds_count{{route=\"{name}\"}} {all}"
+        );
+    }
+    let shared = app.shared();
+    let health = &shared.health;
+    let size = *shared.size().borrow();
+    let degraded = u64::from(health.is_degraded());
+    for (name, kind, help, value) in [
+        (
+            "wakeful_trail_entries",
+            "gauge",
+            "Entries in the log.",
+            size,
+        ),
+        (
+            "wakeful_commands_total",
+            "counter",
+            "Commands the writer took.",
+            health.commands.load(Relaxed),
+        ),
+        (
+            "wakeful_commits_total",
+            "counter",
+            "Durable commits.",
+            health.commits.load(Relaxed),
+        ),
+        (
+            "wakeful_failed_commits_total",
+            "counter",
+            "Commits that failed.",
+            health.failed_commits.load(Relaxed),
+        ),
+        (
+            "wakeful_degraded",
+            "gauge",
+            "1 while storage fails.",
+            degraded,
+        ),
+        (
+            "wakeful_callbacks_delivered_total",
+            "counter",
+            "Callbacks delivered.",
+            app.metrics.callbacks_delivered.load(Relaxed),
+        ),
+        (
+            "wakeful_callbacks_failed_total",
+            "counter",
+            "Attempts that failed.",
+            app.metrics.callbacks_failed.load(Relaxed),
+        ),
+    ] {
+        head(&mut page, name, kind, help);
+        let _ = writeln!(page, "{name} {value}");
+    }
+    page
+}
+
+fn head(page: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}

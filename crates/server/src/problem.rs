@@ -1,0 +1,222 @@
+//! Every refusal is an RFC 9457 problem: a stable code, the field it is about,
+//! and one sentence that says what to do. A failure of ours tells nothing.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use engine::Refusal;
+use serde_json::{Map, Value, json};
+
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    field: Option<&'static str>,
+    retry_after_seconds: Option<u64>,
+    more: Map<String, Value>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
+        let detail = detail.into();
+        Problem {
+            status,
+            code,
+            detail,
+            field: None,
+            retry_after_seconds: None,
+            more: Map::new(),
+        }
+    }
+
+    pub fn field(mut self, field: Option<&'static str>) -> Problem {
+        self.field = field;
+        self
+    }
+
+    pub fn retry_after(mut self, seconds: u64) -> Problem {
+        self.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The same words whether a key is unknown, malformed or revoked.
+    pub fn unauthenticated() -> Problem {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthenticated",
+            "Send a valid key or token as Authorization: Bearer. Ask your human for a new one if this one stopped working.",
+        )
+    }
+
+    pub fn not_found() -> Problem {
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "There is nothing here. Check the address and the id.",
+        )
+    }
+
+    pub fn unavailable() -> Problem {
+        let detail = "Nothing was recorded, because storage is not available. Try again shortly.";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail).retry_after(5)
+    }
+
+    pub fn internal() -> Problem {
+        let detail = "The server failed. Its log says why; try again later.";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "code": self.code,
+            "detail": self.detail,
+        });
+        if let (Some(field), Value::Object(body)) = (self.field, &mut body) {
+            body.insert("field".to_owned(), field.into());
+        }
+        if let Value::Object(body) = &mut body {
+            body.extend(self.more);
+        }
+        let content = HeaderValue::from_static("application/problem+json");
+        let mut response = (self.status, body.to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, content);
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+fn malformed_or_invalid(malformed: bool) -> StatusCode {
+    if malformed {
+        StatusCode::BAD_REQUEST
+    } else {
+        StatusCode::UNPROCESSABLE_ENTITY
+    }
+}
+
+impl From<::wake::Fault> for Problem {
+    fn from(fault: ::wake::Fault) -> Problem {
+        let status = malformed_or_invalid(fault.is_malformed());
+        Problem::new(status, fault.code(), fault.to_string()).field(fault.field())
+    }
+}
+
+impl From<inbox::Fault> for Problem {
+    fn from(fault: inbox::Fault) -> Problem {
+        let status = malformed_or_invalid(fault.is_malformed());
+        Problem::new(status, fault.code(), fault.to_string()).field(fault.field())
+    }
+}
+
+impl From<inbox::Rejection> for Problem {
+    fn from(rejection: inbox::Rejection) -> Problem {
+        let problem = Problem::new(
+            StatusCode::CONFLICT,
+            rejection.code(),
+            rejection.to_string(),
+        );
+        match rejection {
+            inbox::Rejection::AlreadyAnswered { by, verdict, at } => problem
+                .with("answered_by", by)
+                .with("status_given", verdict.as_str())
+                .with("responded_at", at.to_string()),
+            inbox::Rejection::HeldByAnother { by, verdict, until } => problem
+                .with("held_by", by)
+                .with("status_given", verdict.as_str())
+                .with("held_until", until.to_string()),
+            inbox::Rejection::HeldByYou { verdict, until } => problem
+                .with("status_given", verdict.as_str())
+                .with("held_until", until.to_string()),
+            inbox::Rejection::NothingHeld => problem,
+        }
+    }
+}
+
+impl From<account::Rejection> for Problem {
+    fn from(rejection: account::Rejection) -> Problem {
+        use account::Rejection as R;
+        let status = match &rejection {
+            absent if absent.is_absence() => StatusCode::NOT_FOUND,
+            R::UserExists(_)
+            | R::AlreadyAllowed(_)
+            | R::LastOwner(_)
+            | R::Deactivated(_)
+            | R::KeyRevoked(_)
+            | R::TooMany { .. }
+            | R::NoOwner => StatusCode::CONFLICT,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Problem::new(status, rejection.code(), rejection.to_string())
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        match refusal {
+            Refusal::Wake(fault) => fault.into(),
+            Refusal::Inbox(rejection) => rejection.into(),
+            Refusal::Account(rejection) => rejection.into(),
+            Refusal::KeyGone => Problem::unauthenticated(),
+            Refusal::RateLimited { retry_after_seconds } => Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "rate_limited",
+                "Too many deliveries. Wait as long as Retry-After says, try once more, and raise one alert if that fails.",
+            )
+            .retry_after(retry_after_seconds),
+            Refusal::IdempotencyMismatch => Problem::new(
+                StatusCode::CONFLICT,
+                "idempotency_mismatch",
+                "This Idempotency-Key came with another body within the last day. Use a new key for a new delivery.",
+            )
+            .field(Some("Idempotency-Key")),
+            Refusal::NotFound => Problem::not_found(),
+            Refusal::CallbackOpen => {
+                Problem::new(StatusCode::CONFLICT, "callback_open", "This callback is still being sent.")
+            }
+            Refusal::Unavailable => Problem::unavailable(),
+            Refusal::Busy => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Too many requests are waiting. Try again shortly.")
+                    .retry_after(1)
+            }
+            Refusal::Stopping => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "The server is stopping. Try again shortly.")
+                    .retry_after(5)
+            }
+        }
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Problem {
+        tracing::error!(%error, "a read failed");
+        match error {
+            store::Error::Unavailable(_) | store::Error::Conflict => Problem::unavailable(),
+            store::Error::Damaged(_) | store::Error::TooNew { .. } => Problem::internal(),
+        }
+    }
+}

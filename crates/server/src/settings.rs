@@ -1,0 +1,22 @@
+//! What an operator can set.
+
+use ::wake::{limits, net::Cidr};
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Scheme, host and port under which agents reach this server.
+    pub address: String,
+    pub max_details_bytes: usize,
+    /// Peers that may speak for others with forwarding headers.
+    pub proxies: Vec<Cidr>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            address: "http://127.0.0.1:7377".to_owned(),
+            max_details_bytes: limits::DETAILS_BYTES,
+            proxies: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! How a request may arrive. Plain HTTP is for this machine alone; behind a
+//! proxy the proxy must have spoken HTTPS; everything else is refused, never
+//! redirected.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::{
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::{App, Problem};
+
+/// How the listener that accepted a connection protects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    Tls,
+    Plain,
+    /// The owner-only socket in the data directory.
+    Local,
+}
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    pub address: IpAddr,
+    /// Came through the owner-only socket.
+    pub local: bool,
+}
+
+pub async fn check(
+    State((app, listener)): State<(App, Listener)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let socket = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0.ip());
+    let address = socket
+        .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+        .to_canonical();
+    let peer = match listener {
+        Listener::Local => Ok(Peer {
+            address,
+            local: true,
+        }),
+        _ if !app.settings.proxies.is_empty() => behind_proxy(&app, address, request.headers()),
+        Listener::Tls => Ok(Peer {
+            address,
+            local: false,
+        }),
+        Listener::Plain => plain(address, &request),
+    };
+    match peer {
+        Ok(peer) => {
+            request.extensions_mut().insert(peer);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+const FORWARDING: [&str; 4] = [
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
+
+fn plain(address: IpAddr, request: &Request) -> Result<Peer, Problem> {
+    let forwarded = FORWARDING
+        .iter()
+        .any(|name| request.headers().contains_key(*name));
+    match address.is_loopback() && !forwarded && names_loopback(request) {
+        true => Ok(Peer {
+            address,
+            local: false,
+        }),
+        false => Err(insecure()),
+    }
+}
+
+/// A page on another site can make a browser here send requests; the name it
+/// used shows in `Host`.
+fn names_loopback(request: &Request) -> bool {
+    let from_header = request
+        .headers()
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let authority = request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str());
+    let Some(host) = authority.or(from_header) else {
+        return false;
+    };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn behind_proxy(app: &App, address: IpAddr, headers: &HeaderMap) -> Result<Peer, Problem> {
+    let is_proxy = |address: IpAddr| app.settings.proxies.iter().any(|net| net.contains(address));
+    if !is_proxy(address) {
+        let detail = "Requests must come through this server's proxy.";
+        return Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "not_through_proxy",
+            detail,
+        ));
+    }
+    let scheme = headers
+        .get("x-forwarded-proto")
+        .and_then(|proto| proto.to_str().ok());
+    if scheme != Some("https") {
+        return Err(insecure());
+    }
+    // The rightmost address that is not ours: what is left of it anyone can write.
+    let hops = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|hops| hops.to_str().ok());
+    let hops: Vec<IpAddr> = hops
+        .flat_map(|hops| hops.split(','))
+        .filter_map(|hop| hop.trim().parse().ok())
+        .collect();
+    let client = hops
+        .into_iter()
+        .rev()
+        .find(|hop| !is_proxy(*hop))
+        .unwrap_or(address);
+    Ok(Peer {
+        address: client.to_canonical(),
+        local: false,
+    })
+}
+
+fn insecure() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "https_required",
+        "Use https://. Plain HTTP is accepted only from this machine itself, by a loopback name.",
+    )
+}

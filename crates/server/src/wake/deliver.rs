@@ -1,0 +1,79 @@
+//! `POST /wake/v1/deliver`: 201 means that it is durable.
+
+use ::wake::{Fault, NewDelivery, limits, response::Receipt};
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use engine::{Command, Refusal, Reply, command::Deliver};
+use trail::Hash;
+use uuid::Uuid;
+
+use crate::{
+    App, Problem,
+    auth::{Agent, record_denial},
+    body,
+};
+
+pub async fn deliver(
+    State(app): State<App>,
+    Agent(key): Agent,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let max_details = app.settings.max_details_bytes;
+    let bytes = body::read(&headers, body, max_details + limits::ENVELOPE_BYTES).await?;
+    let idempotency_key = idempotency_key(&headers)?;
+    let delivery = NewDelivery::parse(&bytes, max_details)?;
+    let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));
+    let delivery_id = Uuid::from_bytes(random_v4()?);
+    let key_id = key.key_id;
+    let command = Command::Deliver(Deliver {
+        key_id,
+        delivery_id,
+        delivery,
+        idempotency,
+    });
+    match app.engine.submit(command).await {
+        Ok(Reply::Received {
+            delivery_id,
+            created_at,
+            ..
+        }) => {
+            let body = serde_json::to_vec(&Receipt::new(delivery_id, created_at))
+                .map_err(|_| Problem::internal())?;
+            let json = [(header::CONTENT_TYPE, "application/json")];
+            Ok((StatusCode::CREATED, json, body).into_response())
+        }
+        Ok(_) => Err(Problem::internal()),
+        Err(refusal) => {
+            if let Refusal::Wake(fault @ Fault::AgentMismatch(_)) = &refusal {
+                let stream = format!("agent/{}", key.agent_id);
+                let what = "POST /wake/v1/deliver as another agent".to_owned();
+                record_denial(&app, stream.clone(), stream, what, fault.code()).await;
+            }
+            Err(refusal.into())
+        }
+    }
+}
+
+/// WAKE white paper §5.1: random, from the operating system.
+fn random_v4() -> Result<[u8; 16], Problem> {
+    let random = engine::keys::random().map_err(|_| Problem::unavailable())?;
+    Ok(*uuid::Builder::from_random_bytes(random)
+        .as_uuid()
+        .as_bytes())
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let text = value.to_str().map_err(|_| Fault::IdempotencyKey)?;
+    match (1..=limits::IDEMPOTENCY_KEY).contains(&text.len()) {
+        true => Ok(Some(text.to_owned())),
+        false => Err(Fault::IdempotencyKey),
+    }
+}

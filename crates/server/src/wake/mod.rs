@@ -1,0 +1,19 @@
+//! The WAKE door: `/wake/v1`, for agents and their keys.
+
+mod deliver;
+mod response;
+mod responses;
+
+pub use deliver::deliver;
+pub use response::response;
+pub use responses::responses;
+
+use axum::{http::header, response::IntoResponse};
+
+/// The JSON Schema of what goes over this door.
+pub async fn schema() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "application/schema+json")],
+        ::wake::SCHEMA,
+    )
+}

@@ -1,0 +1,65 @@
+//! `GET /wake/v1/response/{delivery_id}`, at once or when an answer comes.
+
+use std::time::Duration;
+
+use ::wake::{Fault, Status, limits};
+use axum::{
+    extract::{Path, RawQuery, State},
+    http::header,
+    response::{IntoResponse, Response},
+};
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+use crate::{
+    App, Problem,
+    auth::{Agent, record_denial},
+};
+
+pub async fn response(
+    State(app): State<App>,
+    Agent(key): Agent,
+    Path(delivery_id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    app.limits.take_read(&key, app.shared().clock.now())?;
+    // A malformed id answers like an unknown one.
+    let id = Uuid::try_parse(&delivery_id).map_err(|_| Problem::not_found())?;
+    let deadline = Instant::now() + wait(query.as_deref().unwrap_or_default())?;
+    loop {
+        // Subscribed before looking, so that no answer falls in between.
+        let answered = app.shared().wait_for(id);
+        let answered = answered.notified();
+        let found = app.shared().response(id).await?;
+        let (row, body) = found.ok_or_else(Problem::not_found)?;
+        if !key.may_read(&row.agent_id) {
+            let stream = format!("agent/{}", key.agent_id);
+            let what = "GET /wake/v1/response of another agent".to_owned();
+            record_denial(&app, stream.clone(), stream, what, "outside_scope").await;
+            return Err(Problem::not_found());
+        }
+        let pending = row.status() == Status::Pending;
+        let over = !pending
+            || tokio::select! {
+                waited = timeout_at(deadline, answered) => waited.is_err(),
+                () = app.stopped() => true,
+            };
+        if over {
+            return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
+        }
+    }
+}
+
+fn wait(query: &str) -> Result<Duration, Fault> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    match pairs.find(|(name, _)| name == "wait") {
+        None => Ok(Duration::ZERO),
+        Some((_, text)) => {
+            let seconds = text
+                .parse()
+                .ok()
+                .filter(|seconds| *seconds <= limits::WAIT_SECONDS);
+            seconds.map(Duration::from_secs).ok_or(Fault::Wait)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `GET /wake/v1/responses`: one sweep instead of many polls.
+
+use ::wake::sweep::Sweep;
+use axum::{
+    extract::{RawQuery, State},
+    http::header,
+    response::{IntoResponse, Response},
+};
+
+use crate::{App, Problem, auth::Agent};
+
+pub async fn responses(
+    State(app): State<App>,
+    Agent(key): Agent,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    app.limits.take_read(&key, app.shared().clock.now())?;
+    let query = query.unwrap_or_default();
+    let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
+    let sweep = Sweep::parse(
+        pairs
+            .iter()
+            .map(|(name, value)| (name.as_ref(), value.as_ref())),
+    )?;
+    let page = app.shared().sweep(&sweep, &key).await?;
+
+    let mut body = Vec::with_capacity(64 + page.deliveries.iter().map(Vec::len).sum::<usize>());
+    body.extend_from_slice(b"{\"deliveries\":[");
+    for (place, delivery) in page.deliveries.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(delivery);
+    }
+    let next_since = page
+        .next_since
+        .map_or("null".to_owned(), |at| format!("\"{at}\""));
+    let tail = format!(
+        "],\"total\":{},\"has_more\":{},\"next_since\":{next_since}}}",
+        page.total, page.has_more
+    );
+    body.extend_from_slice(tail.as_bytes());
+    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
