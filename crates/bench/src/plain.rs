@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -21,14 +21,12 @@ use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use store::{Answer, Row, Write};
 use wire::{Delivery, Given, Receipt, Standing, SweepQuery, Swept};
 
-/// Readers beyond the cores only queue for them.
-const READERS: usize = 4;
 const SWEEP_MAX: u32 = 200;
 
 const POLL: &str = "SELECT id, status, feedback, edited_content, responded_at, changed_at \
@@ -40,8 +38,7 @@ const TOTAL: &str = "SELECT count(*) FROM deliveries WHERE agent_id = ?1 AND cha
 #[derive(Clone)]
 struct App {
     writer: mpsc::Sender<Write>,
-    /// One permit per pooled connection, so that whoever holds one finds one.
-    turns: Arc<Semaphore>,
+    /// As many as there are threads that serve, so that each finds one.
     readers: Arc<Mutex<Vec<Connection>>>,
 }
 
@@ -73,13 +70,13 @@ impl<E: Into<anyhow::Error>> From<E> for Refusal {
 /// Serves until SIGTERM, then closes the store.
 pub async fn serve(dir: &Path, listen: SocketAddr) -> Result<()> {
     let (writer, thread) = store::spawn_writer(store::open(dir)?);
-    let readers = (0..READERS)
+    let threads = tokio::runtime::Handle::current().metrics().num_workers();
+    let readers = (0..threads)
         .map(|_| store::open_reader(dir))
         .collect::<Result<Vec<_>>>()?;
     let app = App {
         writer,
         readers: Arc::new(Mutex::new(readers)),
-        turns: Arc::new(Semaphore::new(READERS)),
     };
     let router = Router::new()
         .route("/readyz", get(|| async { "ready" }))
@@ -107,7 +104,7 @@ async fn deliver(
     let row = delivery.into_row(delivery_id);
     let (reply, done) = oneshot::channel();
     app.writer.send(Write::Insert(row, reply)).await?;
-    let created_at = done.await??.ok_or(Refusal::Conflict)?;
+    let created_at = done.await?.ok_or(Refusal::Conflict)?;
     let receipt = Receipt {
         delivery_id,
         status: "received",
@@ -130,7 +127,7 @@ async fn respond(
     };
     let status = answer.status.to_owned();
     app.writer.send(Write::Answer(answer, reply)).await?;
-    let changed_at = done.await??.ok_or(Refusal::Conflict)?;
+    let changed_at = done.await?.ok_or(Refusal::Conflict)?;
     Ok(Json(Standing {
         delivery_id: id,
         status,
@@ -145,13 +142,13 @@ async fn poll(
     State(app): State<App>,
     UrlPath(id): UrlPath<Uuid>,
 ) -> Result<Json<Standing>, Refusal> {
-    let found = app.read(move |conn| {
+    let found = app.read(|conn| {
         let mut select = conn.prepare_cached(POLL)?;
         Ok(select
             .query_row([id.as_bytes()], Standing::read)
             .optional()?)
     });
-    found.await?.map(Json).ok_or(Refusal::NotFound)
+    found?.map(Json).ok_or(Refusal::NotFound)
 }
 
 async fn sweep(
@@ -160,7 +157,7 @@ async fn sweep(
 ) -> Result<Json<Swept>, Refusal> {
     let since = query.since.map_or(0, Timestamp::as_microsecond);
     let limit = query.limit.unwrap_or(50).min(SWEEP_MAX);
-    let swept = app.read(move |conn| {
+    let swept = app.read(|conn| {
         let total: i64 = conn
             .prepare_cached(TOTAL)?
             .query_row((&query.agent_id, since), |row| row.get(0))?;
@@ -179,26 +176,18 @@ async fn sweep(
             next_since,
         })
     });
-    Ok(Json(swept.await?))
+    Ok(Json(swept?))
 }
 
 impl App {
-    /// Runs a read on a pooled connection, away from the threads that speak HTTP.
-    async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await?;
-        let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || {
-            let pooled = readers.lock().expect("no reader panics").pop();
-            let conn = pooled.expect("a turn comes with a connection");
-            let result = read(&conn);
-            readers.lock().expect("no reader panics").push(conn);
-            drop(turn);
-            result
-        })
-        .await?
+    /// Reads on the thread that serves: a lookup takes some ten microseconds,
+    /// and handing it to another thread and back took longer than that.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let pooled = self.readers.lock().expect("no reader panics").pop();
+        let conn = pooled.context("a connection for each thread")?;
+        let result = read(&conn);
+        self.readers.lock().expect("no reader panics").push(conn);
+        result
     }
 }
 

@@ -36,7 +36,8 @@ pub async fn sweep(target: &Target) -> Result<Work> {
     let mut conn = Connection::open(target.addr).await?;
     let mut requests = Requests::new(target);
     let marker = requests.deliver(&mut conn).await?;
-    let since = String::from_utf8(field(marker, b"created_at")?.to_vec())?;
+    // A plus would be read as a space in a query.
+    let since = std::str::from_utf8(field(marker, b"created_at")?)?.replace('+', "%2B");
     for n in 0..SWEEP {
         let id = delivery_id(requests.deliver(&mut conn).await?)?;
         if n % 2 == 0 {
