@@ -32,7 +32,7 @@ pub struct Report {
     pub lines: Vec<Line>,
     pub measured: Vec<Measured>,
     pub started: Vec<Started>,
-    /// Of the last store that was filled.
+    /// Of the largest store.
     pub verified: Option<Verified>,
     #[serde(skip)]
     clock: Instant,
@@ -150,6 +150,11 @@ impl Report {
             "{cores} cores, {cpu}, Linux {kernel}; median of {} rounds of {} s",
             self.rounds, self.seconds_per_measurement
         )?;
+        let (before, after) = (
+            &self.machine.load_average_before,
+            &self.machine.load_average_after,
+        );
+        writeln!(out, "load average {before} before, {after} after")?;
         table::print(out, &self.lines)
     }
 }

@@ -1,8 +1,8 @@
 //! The plan: which points are measured, on which stores, in what order.
 //!
-//! A point is measured on all sides in turn, round after round with the order
-//! reversed each time, so that whatever else the machine does falls on all
-//! alike; the median of the rounds is what counts.
+//! A point is measured on every store and every side in turn, round after round
+//! with the order reversed each time, so that whatever else the machine does
+//! falls on all alike; the median of the rounds is what counts.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,6 +43,12 @@ pub struct Plan {
     pub point: String,
 }
 
+/// One size of store, filled for everyone who takes part.
+struct Field {
+    preload: u64,
+    contenders: Vec<Contender>,
+}
+
 struct Bench<'p> {
     plan: &'p Plan,
     window: Window,
@@ -74,37 +80,49 @@ pub fn run(plan: &Plan, program: &Path) -> Result<Report> {
         row: plain::row_of(DELIVERY)?,
     };
     let mut report = Report::new(Machine::look()?, plan.measured, plan.rounds);
-    for &preload in &plan.preloads {
-        eprintln!("filling stores with {preload} deliveries");
-        let contenders = kinds
-            .iter()
-            .map(|kind| Contender::prepare(kind.clone(), &plan.dir, preload))
-            .collect::<Result<Vec<_>>>()?;
-        bench.store(&contenders, preload, &mut report)?;
-        report.verified = bench.verify(&contenders)?;
+    let fields = plan
+        .preloads
+        .iter()
+        .map(|&preload| Field::prepare(&kinds, plan, preload))
+        .collect::<Result<Vec<_>>>()?;
+    for field in &fields {
+        report.started.push(bench.starts(field)?);
+    }
+    for (act, connections) in POINTS {
+        if act.name().contains(&plan.point) {
+            report
+                .measured
+                .extend(bench.point(&fields, act, connections)?);
+        }
+    }
+    report.measured.sort_by_key(|point| point.preload);
+    if let Some(largest) = fields.iter().max_by_key(|field| field.preload) {
+        report.verified = bench.verify(&largest.contenders)?;
     }
     report.finish()?;
     Ok(report)
 }
 
-impl Bench<'_> {
-    fn store(&self, contenders: &[Contender], preload: u64, report: &mut Report) -> Result<()> {
-        report.started.push(self.starts(contenders, preload)?);
-        for (act, connections) in POINTS {
-            if !act.name().contains(&self.plan.point) {
-                continue;
-            }
-            let point = self.point(contenders, preload, act, connections)?;
-            report.measured.push(point);
-        }
-        Ok(())
+impl Field {
+    fn prepare(kinds: &[Kind], plan: &Plan, preload: u64) -> Result<Self> {
+        eprintln!("filling stores with {preload} deliveries");
+        let contenders = kinds
+            .iter()
+            .map(|kind| Contender::prepare(kind.clone(), &plan.dir, preload))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Field {
+            preload,
+            contenders,
+        })
     }
+}
 
+impl Bench<'_> {
     /// Start-up time and idle memory.
-    fn starts(&self, contenders: &[Contender], preload: u64) -> Result<Started> {
-        let mut started = Started::new(preload);
+    fn starts(&self, field: &Field) -> Result<Started> {
+        let mut started = Started::new(field.preload);
         for round in 0..self.plan.rounds {
-            for contender in in_turn(contenders, round) {
+            for contender in in_turn(&field.contenders, round) {
                 let store = contender.store()?;
                 let (running, _) = store.start()?;
                 std::thread::sleep(SETTLE);
@@ -116,41 +134,41 @@ impl Bench<'_> {
         Ok(started)
     }
 
-    fn point(
-        &self,
-        contenders: &[Contender],
-        preload: u64,
-        act: Act,
-        connections: usize,
-    ) -> Result<Measured> {
-        let mut point = Measured::new(preload, act, connections);
+    fn point(&self, fields: &[Field], act: Act, connections: usize) -> Result<Vec<Measured>> {
+        let mut points: Vec<Measured> = fields
+            .iter()
+            .map(|field| Measured::new(field.preload, act, connections))
+            .collect();
         for round in 0..self.plan.rounds {
-            for contender in in_turn(contenders, round) {
-                let sample = self.sample(contender, act, connections)?;
-                eprintln!(
-                    "{preload:>8} {:<8} {connections:>3} {:<8} {:>9.0}/s  p50 {:.2} ms  p99 {:.2} ms",
-                    act.name(),
-                    contender.name(),
-                    sample.per_second,
-                    sample.p50_us / 1e3,
-                    sample.p99_us / 1e3,
-                );
-                if let Some(failure) = &sample.first_failure {
-                    eprintln!("         {} failures, first: {failure}", sample.failures);
+            for (field, point) in fields.iter().zip(&mut points) {
+                for contender in in_turn(&field.contenders, round) {
+                    let sample = self.sample(contender, act, connections)?;
+                    progress(point, contender.name(), &sample);
+                    self.figures(point, contender).rounds.push(sample);
                 }
-                self.figures(&mut point, contender).rounds.push(sample);
-            }
-            let plain = contenders.iter().find(|one| one.name() == "plain");
-            if let (Act::Deliver, Some(plain)) = (act, plain) {
-                let store = plain.store()?;
-                let batch = connections;
-                let rate = raw::inserts_per_second(store.path(), &self.row, batch, self.window)?;
-                eprintln!("{preload:>8} insert   {batch:>3} raw      {rate:>9.0}/s");
-                point.raw_rounds.push(rate);
+                if act == Act::Deliver {
+                    self.raw(field, point)?;
+                }
             }
         }
-        point.settle();
-        Ok(point)
+        points.iter_mut().for_each(Measured::settle);
+        Ok(points)
+    }
+
+    /// Bare inserts into the plain server's store, while no server runs.
+    fn raw(&self, field: &Field, point: &mut Measured) -> Result<()> {
+        let mut contenders = field.contenders.iter();
+        if let Some(plain) = contenders.find(|one| one.name() == "plain") {
+            let store = plain.store()?;
+            let batch = point.connections;
+            let rate = raw::inserts_per_second(store.path(), &self.row, batch, self.window)?;
+            eprintln!(
+                "{:>8} insert   {batch:>3} raw      {rate:>9.0}/s",
+                point.preload
+            );
+            point.raw_rounds.push(rate);
+        }
+        Ok(())
     }
 
     fn figures<'m>(&self, point: &'m mut Measured, contender: &Contender) -> &'m mut Figures {
@@ -198,4 +216,19 @@ fn in_turn(contenders: &[Contender], round: usize) -> Vec<&Contender> {
         turn.reverse();
     }
     turn
+}
+
+fn progress(point: &Measured, name: &str, sample: &Sample) {
+    eprintln!(
+        "{:>8} {:<8} {:>3} {name:<8} {:>9.0}/s  p50 {:.2} ms  p99 {:.2} ms",
+        point.preload,
+        point.act.name(),
+        point.connections,
+        sample.per_second,
+        sample.p50_us / 1e3,
+        sample.p99_us / 1e3,
+    );
+    if let Some(failure) = &sample.first_failure {
+        eprintln!("         {} failures, first: {failure}", sample.failures);
+    }
 }
