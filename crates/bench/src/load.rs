@@ -64,10 +64,9 @@ pub async fn run(
     work: Work,
     window: Window,
 ) -> Result<Sample> {
-    let mut open = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        open.push(Connection::open(target.addr).await.context("connect")?);
-    }
+    let open = tokio::time::timeout(GRACE, open(target, connections))
+        .await
+        .with_context(|| format!("{connections} connections took more than {GRACE:?}"))??;
     let work = Arc::new(work);
     let from = Instant::now() + window.warm_up;
     let until = from + window.measured;
@@ -81,6 +80,14 @@ pub async fn run(
     let cpu = process.cpu()?.saturating_sub(cpu_before);
     let tally = gather(workers, until + GRACE).await;
     Ok(summarise(tally, window.measured, cpu))
+}
+
+async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>> {
+    let mut open = Vec::with_capacity(connections);
+    for _ in 0..connections {
+        open.push(Connection::open(target.addr).await.context("connect")?);
+    }
+    Ok(open)
 }
 
 async fn repeat(
