@@ -1,0 +1,134 @@
+//! What a durable delivery costs: Wakeful beside a plain server and bare SQLite,
+//! in the same run, on the same disk, under the same load.
+
+mod child;
+mod connection;
+mod contender;
+mod load;
+mod plain;
+mod raw;
+mod report;
+mod scout;
+mod table;
+mod wake;
+mod wakeful;
+mod work;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand, ValueEnum};
+
+#[derive(Parser)]
+#[command(about = "Measures Wakeful beside a plain server and bare SQLite")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Deliveries, cycles, polls and sweeps over WAKE.
+    Wake(Wake),
+    /// The plain server, as its own process.
+    #[command(hide = true)]
+    PlainServer {
+        #[arg(long)]
+        data: PathBuf,
+        #[arg(long)]
+        listen: SocketAddr,
+    },
+    /// Fills the plain server's store.
+    #[command(hide = true)]
+    PlainPreload {
+        #[arg(long)]
+        data: PathBuf,
+        #[arg(long)]
+        count: u64,
+    },
+}
+
+#[derive(clap::Args)]
+struct Wake {
+    /// The server to measure; the one built beside this program unless given.
+    #[arg(long)]
+    wakeful: Option<PathBuf>,
+    /// How long each measurement lasts, after a warm-up of a fifth of it.
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// How often each measurement is taken; the median is reported.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Deliveries already in the store, one whole set of measurements for each.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
+    preload: Vec<u64>,
+    /// Where the figures go; `bench-wake.json` in the target directory unless given.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Where the stores are made; must be on a real disk. The target directory unless given.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Only measurements whose name contains this, such as "deliver".
+    #[arg(long)]
+    point: Option<String>,
+    /// Measure one server alone.
+    #[arg(long, hide = true)]
+    only: Option<Only>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    Plain,
+    Wakeful,
+}
+
+fn main() -> Result<ExitCode> {
+    match Arguments::parse().command {
+        Command::Wake(arguments) => wake(arguments),
+        Command::PlainServer { data, listen } => {
+            tokio::runtime::Runtime::new()?.block_on(plain::serve(&data, listen))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::PlainPreload { data, count } => {
+            plain::store::preload(&data, &plain::row_of(work::DELIVERY)?, count)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn wake(arguments: Wake) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let beside = program
+        .parent()
+        .context("the program lies in a directory")?;
+    let target = beside.parent().unwrap_or(beside);
+    let plan = wake::Plan {
+        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        with_plain: arguments.only != Some(Only::Wakeful),
+        with_wakeful: arguments.only != Some(Only::Plain),
+        measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
+        rounds: arguments.rounds.max(1),
+        preloads: arguments.preload,
+        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        point: arguments.point.unwrap_or_default(),
+    };
+    let report = wake::run(&plan, &program)?;
+    let json = arguments
+        .json
+        .unwrap_or_else(|| target.join("bench-wake.json"));
+    report.write_json(&json)?;
+    report.print(&mut std::io::stdout().lock())?;
+    eprintln!("figures in {}", json.display());
+    Ok(if report.failures == 0 {
+        ExitCode::SUCCESS
+    } else {
+        eprintln!(
+            "{} requests failed; the figures do not count",
+            report.failures
+        );
+        ExitCode::FAILURE
+    })
+}

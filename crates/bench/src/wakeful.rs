@@ -1,0 +1,91 @@
+//! How Wakeful is driven from outside: the commands that make a store, fill it
+//! and verify it. Whatever they print is read as JSON and nothing is guessed.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::work::AGENT;
+
+/// So high that the bucket never empties: the bench measures the server, not its limits.
+const RATE: &str = "1000000000/1000000000";
+const ANSWERED_PERCENT: &str = "50";
+
+#[derive(Debug, Clone)]
+pub struct Wakeful {
+    pub program: PathBuf,
+}
+
+/// Whom the server knows: an owner and an agent.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub owner_token: String,
+    pub agent_key: String,
+}
+
+impl Wakeful {
+    pub fn create(&self, data: &Path) -> Result<Credentials> {
+        let user = ["user", "create", "bench", "--role", "owner", "--json"];
+        let key = ["key", "create", "--agent", AGENT, "--rate", RATE, "--json"];
+        Ok(Credentials {
+            owner_token: text(&self.json(data, &user)?, "token")?,
+            agent_key: text(&self.json(data, &key)?, "key")?,
+        })
+    }
+
+    pub fn preload(&self, data: &Path, count: u64) -> Result<()> {
+        let count = count.to_string();
+        let arguments = ["__preload", "--agent", AGENT, "--count", &count];
+        let answered = ["--answered-percent", ANSWERED_PERCENT];
+        self.output(data, &[&arguments[..], &answered].concat())
+            .map(drop)
+    }
+
+    pub fn serve(&self, data: &Path, listen: SocketAddr) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["serve", "--listen", &listen.to_string(), "--data"])
+            .arg(data);
+        command
+    }
+
+    /// Verifies the whole trail: how many entries, in what time.
+    pub fn verify(&self, data: &Path) -> Result<(u64, Duration)> {
+        let began = Instant::now();
+        let said = self.json(data, &["trail", "verify", "--json"])?;
+        let took = began.elapsed();
+        let entries = said["entries"].as_u64();
+        Ok((entries.context("`trail verify` names no entries")?, took))
+    }
+
+    fn json(&self, data: &Path, arguments: &[&str]) -> Result<Value> {
+        serde_json::from_slice(&self.output(data, arguments)?)
+            .with_context(|| format!("`wakeful {}` did not print JSON", arguments.join(" ")))
+    }
+
+    fn output(&self, data: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
+        let output = Command::new(&self.program)
+            .args(arguments)
+            .arg("--data")
+            .arg(data)
+            .output()
+            .with_context(|| format!("run {}", self.program.display()))?;
+        ensure!(
+            output.status.success(),
+            "`wakeful {}` failed with {}: {}",
+            arguments.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(output.stdout)
+    }
+}
+
+fn text(value: &Value, name: &str) -> Result<String> {
+    let found = value[name].as_str().map(str::to_owned);
+    found.with_context(|| format!("no `{name}` in {value}"))
+}
