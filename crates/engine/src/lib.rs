@@ -92,6 +92,17 @@ impl Engine {
         }
     }
 
+    /// After a restore: continues the log under the new origin of `keys`.
+    pub async fn continue_log(setup: Setup) -> Result<(), StartFault> {
+        let Setup {
+            store,
+            keys,
+            vault,
+            clock,
+        } = setup;
+        writer::Writer::continue_log(&Shared::new(store, keys, vault, clock)).await
+    }
+
     /// Sends a command to the writer. An answer means that it is durable.
     pub async fn submit(&self, command: Command) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();

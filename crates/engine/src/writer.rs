@@ -108,6 +108,30 @@ impl Writer {
         Ok(())
     }
 
+    /// Continues a restored log under a new origin, and says so in its next entry.
+    pub async fn continue_log(shared: &Shared) -> Result<(), StartFault> {
+        let Some(head) = shared.store.head().await? else {
+            return Ok(());
+        };
+        let mut core = Core::load(shared.store.as_ref()).await?;
+        let key = shared.keys.log.verifier();
+        let restored = account::event::LogRestored {
+            key: key.to_string(),
+            old_origin: head.note.lines().next().unwrap_or_default().to_owned(),
+            old_checkpoint: head.note,
+            origin: key.name().to_owned(),
+        };
+        let mut stage = Stage::new(&mut core, shared, shared.clock.now());
+        let event = account::Event::from(restored);
+        stage
+            .record(account::event::ADMIN, "operator", event, Vec::new())
+            .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
+        if let Some((batch, _)) = stage.into_batch() {
+            shared.store.append(batch).await?;
+        }
+        Ok(())
+    }
+
     pub async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {

@@ -38,6 +38,12 @@ pub fn open_read_only(directory: &Path) -> Result<Arc<dyn Store>> {
     Ok(Arc::new(sqlite::Sqlite::open_read_only(directory)?))
 }
 
+/// Puts a backup into a data directory that has no store; gives the keys that
+/// were in it, which are not kept in the store.
+pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    sqlite::restore(file, directory)
+}
+
 /// One backend. The first group is for the single writer, which calls one
 /// method at a time; the second may be called by anyone and never waits for it.
 #[async_trait]
@@ -82,8 +88,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
     async fn accounts(&self) -> Result<Vec<AccountRow>>;
     async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>>;
-    /// A consistent copy of everything, while the writer goes on.
-    async fn backup(&self, file: &Path) -> Result<()>;
+    /// A consistent copy of everything, while the writer goes on, with `keys`
+    /// put into it under their names.
+    async fn backup(&self, file: &Path, keys: Vec<(String, Vec<u8>)>) -> Result<()>;
     /// A digest of every view, to compare a rebuilt store with a live one.
     async fn view_digests(&self) -> Result<Vec<(String, Hash)>>;
 

@@ -2,17 +2,61 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, types::ValueRef};
+use rusqlite::{Connection, params, types::ValueRef};
 use trail::Hash;
 
-use crate::sqlite::schema;
+use crate::{
+    Error, Result,
+    sqlite::{FILE, failed, schema},
+};
+
+/// Names of keys inside a backup.
+const KEYS: &str = "backup-key/";
 
 /// Copies from one read transaction; the writer is not held up.
-pub fn copy(connection: &Connection, file: &Path) -> rusqlite::Result<()> {
+pub fn copy(
+    connection: &Connection,
+    file: &Path,
+    keys: &[(String, Vec<u8>)],
+) -> rusqlite::Result<()> {
     let path = file.to_string_lossy();
-    connection
-        .execute("VACUUM INTO ?1", [path.as_ref()])
-        .map(drop)
+    connection.execute("VACUUM INTO ?1", [path.as_ref()])?;
+    let copied = Connection::open(file)?;
+    for (name, key) in keys {
+        let insert = "INSERT INTO secrets (name, sealed) VALUES (?1, ?2)";
+        copied.execute(insert, params![format!("{KEYS}{name}"), key])?;
+    }
+    Ok(())
+}
+
+/// Copies a backup into an empty place and takes the keys out of it.
+pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let target = directory.join(FILE);
+    let placed = std::fs::File::create_new(&target)
+        .and_then(|mut to| std::io::copy(&mut std::fs::File::open(file)?, &mut to));
+    placed.map_err(|error| Error::Unavailable(Box::new(error)))?;
+    let mut connection = Connection::open(&target).map_err(failed)?;
+    schema::migrate(&mut connection)?;
+    take_keys(&connection).map_err(failed)
+}
+
+fn take_keys(connection: &Connection) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
+    connection.execute_batch("PRAGMA secure_delete = ON;")?;
+    let keys = connection
+        .prepare("SELECT substr(name, ?2), sealed FROM secrets WHERE name GLOB ?1")?
+        .query_map(params![format!("{KEYS}*"), KEYS.len() as i64 + 1], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    connection.execute(
+        "DELETE FROM secrets WHERE name GLOB ?1",
+        [format!("{KEYS}*")],
+    )?;
+    if keys.is_empty() {
+        // Sealed with a key that is not here: to be made anew.
+        connection.execute("DELETE FROM secrets WHERE name GLOB 'webhook/*'", [])?;
+    }
+    Ok(keys)
 }
 
 /// A hash over all rows of each view, in the order of its key.

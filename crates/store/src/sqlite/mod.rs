@@ -31,6 +31,8 @@ use crate::{
 };
 use readers::Readers;
 
+pub use backup::restore;
+
 /// The file in the data directory.
 pub const FILE: &str = "wakeful.db";
 
@@ -338,9 +340,9 @@ impl Store for Sqlite {
         })
     }
 
-    async fn backup(&self, file: &Path) -> Result<()> {
+    async fn backup(&self, file: &Path, keys: Vec<(String, Vec<u8>)>) -> Result<()> {
         let file = file.to_owned();
-        self.read_long(move |connection| backup::copy(connection, &file))
+        self.read_long(move |connection| backup::copy(connection, &file, &keys))
             .await
     }
 

@@ -1,0 +1,11 @@
+//! A typed client. [`Server`] sends requests to a server wherever it listens;
+//! [`Agent`] is an agent's side of WAKE and keeps the nine rules an agent must
+//! keep: it waits no longer than it said, acts only on answers to its own
+//! deliveries, keeps a log, refuses plain HTTP outside this machine, and on 429
+//! waits, tries once more, and then says so.
+
+mod agent;
+mod server;
+
+pub use agent::{Agent, AgentFault, Answer, Delivery, Outcome, encode};
+pub use server::{Reply, Server, ServerFault};

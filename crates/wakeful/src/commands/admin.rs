@@ -1,0 +1,278 @@
+//! Administration: people, keys, callbacks, retention.
+
+use anyhow::{Context as _, Result, bail};
+use client::encode;
+use serde_json::{Value, json};
+
+use crate::{
+    Ending,
+    cli::{Key, Place, Retention, User, Webhook},
+    connect::{As, connect},
+    output::{line, print, print_json, say, table},
+};
+
+/// Sends one administrative request and shows what came back.
+async fn ask(
+    place: &Place,
+    method: &str,
+    path: &str,
+    body: Option<Value>,
+    show: impl FnOnce(&Value),
+) -> Result<Ending> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.call(method, path, body).await;
+    connection.close().await;
+    match reply? {
+        Err(ending) => Ok(ending),
+        Ok(reply) => {
+            let value = reply.json();
+            match (place.json, value.is_null()) {
+                (true, true) => print_json(&json!({ "done": true })),
+                (true, false) => print_json(&value),
+                (false, _) => show(&value),
+            }
+            Ok(Ending::Done)
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => line(text),
+        Value::Null => "-".to_owned(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
+        other => line(&other.to_string()),
+    }
+}
+
+/// One table row for each object of a list, with these fields.
+fn list(value: &Value, name: &str, fields: &[&str]) {
+    let mut rows = vec![
+        fields
+            .iter()
+            .map(|field| field.to_uppercase())
+            .collect::<Vec<_>>(),
+    ];
+    for item in value[name].as_array().into_iter().flatten() {
+        rows.push(fields.iter().map(|field| text(&item[*field])).collect());
+    }
+    table(&rows);
+}
+
+pub async fn user(place: &Place, command: User) -> Result<Ending> {
+    let show_token = |value: &Value| {
+        say(&format!(
+            "{} is {}. The token is shown this once:",
+            text(&value["name"]),
+            text(&value["role"])
+        ));
+        print(value["token"].as_str().unwrap_or_default());
+        say("Use it as WAKEFUL_TOKEN.");
+    };
+    let state = |name: &str| format!("/api/v1/users/{}", encode(name));
+    match command {
+        User::Create { name, role } => {
+            let body = json!({ "name": name, "role": role });
+            ask(place, "POST", "/api/v1/users", Some(body), show_token).await
+        }
+        User::Token { name } => {
+            ask(
+                place,
+                "POST",
+                &format!("{}/token", state(&name)),
+                None,
+                show_token,
+            )
+            .await
+        }
+        User::List => {
+            let show =
+                |value: &Value| list(value, "users", &["name", "role", "state", "created_at"]);
+            ask(place, "GET", "/api/v1/users", None, show).await
+        }
+        User::Role { name, role } => change(place, &state(&name), json!({ "role": role })).await,
+        User::Suspend { name } => {
+            change(place, &state(&name), json!({ "state": "suspended" })).await
+        }
+        User::Resume { name } => change(place, &state(&name), json!({ "state": "active" })).await,
+        User::Deactivate { name } => {
+            change(place, &state(&name), json!({ "state": "deactivated" })).await
+        }
+    }
+}
+
+async fn change(place: &Place, path: &str, body: Value) -> Result<Ending> {
+    ask(place, "PATCH", path, Some(body), |_| say("Done.")).await
+}
+
+pub async fn key(place: &Place, command: Key) -> Result<Ending> {
+    let show_key = |value: &Value| {
+        let (id, agent) = (text(&value["key_id"]), text(&value["agent_id"]));
+        say(&format!("Key {id} for {agent}. It is shown this once:"));
+        print(value["key"].as_str().unwrap_or_default());
+        say("Use it as WAKE_API_KEY.");
+        if let Some(secret) = value["webhook_secret"].as_str() {
+            say(&format!(
+                "Callbacks are signed with WAKE_WEBHOOK_SECRET={secret}"
+            ));
+        }
+    };
+    match command {
+        Key::Create {
+            agent,
+            test,
+            orchestrator,
+            rate,
+            owner,
+        } => {
+            let rate = match rate.as_deref().map(account::Rate::parse) {
+                Some(None) => bail!("write --rate as PER_HOUR/BURST, such as 500/50"),
+                Some(Some(rate)) => Some(rate),
+                None => None,
+            };
+            let body = json!({
+                "agent_id": agent, "test": test, "orchestrates": orchestrator,
+                "rate": rate, "owner": owner
+            });
+            ask(place, "POST", "/api/v1/keys", Some(body), show_key).await
+        }
+        Key::List => {
+            let fields = [
+                "key_id",
+                "agent_id",
+                "test",
+                "orchestrates",
+                "created_at",
+                "expires_at",
+                "revoked_at",
+            ];
+            ask(place, "GET", "/api/v1/keys", None, |value| {
+                list(value, "keys", &fields)
+            })
+            .await
+        }
+        Key::Revoke { key_id } => {
+            let path = format!("/api/v1/keys/{}", encode(&key_id));
+            ask(place, "DELETE", &path, None, |_| say("Revoked.")).await
+        }
+        Key::Rotate { key_id, overlap } => {
+            let path = format!("/api/v1/keys/{}/rotate", encode(&key_id));
+            let body = json!({ "overlap_seconds": overlap });
+            ask(place, "POST", &path, Some(body), show_key).await
+        }
+    }
+}
+
+pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
+    match command {
+        Webhook::Allow {
+            pattern,
+            network,
+            ca,
+        } => {
+            let ca_pem = ca
+                .map(std::fs::read_to_string)
+                .transpose()
+                .context("could not read --ca")?;
+            let body = json!({ "pattern": pattern, "networks": network, "ca_pem": ca_pem });
+            let show = |value: &Value| {
+                say(&format!(
+                    "Callbacks to {} are allowed.",
+                    text(&value["pattern"])
+                ))
+            };
+            ask(
+                place,
+                "POST",
+                "/api/v1/webhooks/allowlist",
+                Some(body),
+                show,
+            )
+            .await
+        }
+        Webhook::List => {
+            let show =
+                |value: &Value| list(value, "allowlist", &["pattern", "networks", "created_at"]);
+            ask(place, "GET", "/api/v1/webhooks/allowlist", None, show).await
+        }
+        Webhook::Remove { pattern } => {
+            let path = format!("/api/v1/webhooks/allowlist/{}", encode(&pattern));
+            ask(place, "DELETE", &path, None, |_| say("Removed.")).await
+        }
+        Webhook::Secret { agent } => {
+            let path = format!("/api/v1/agents/{}/webhook-secret", encode(&agent));
+            let show = |value: &Value| {
+                say("The old secret signs beside it for a day. Shown this once:");
+                print(value["secret"].as_str().unwrap_or_default());
+                say("Use it as WAKE_WEBHOOK_SECRET.");
+            };
+            ask(place, "POST", &path, None, show).await
+        }
+        Webhook::Attempts { limit } => {
+            let fields = [
+                "id",
+                "delivery_id",
+                "state",
+                "attempts",
+                "next_attempt_at",
+                "last_error",
+            ];
+            let path = format!("/api/v1/webhooks/callbacks?limit={limit}");
+            ask(place, "GET", &path, None, |value| {
+                list(value, "callbacks", &fields)
+            })
+            .await
+        }
+        Webhook::Replay { id } => {
+            let path = format!("/api/v1/webhooks/callbacks/{id}/replay");
+            ask(place, "POST", &path, None, |_| {
+                say("It will be sent again.")
+            })
+            .await
+        }
+    }
+}
+
+pub async fn retention(place: &Place, command: Retention) -> Result<Ending> {
+    match command {
+        Retention::Set { r#type, days } => {
+            let days = match days.as_str() {
+                "keep" => None,
+                text => Some(
+                    text.parse::<u32>()
+                        .context("write a number of days, or \"keep\"")?,
+                ),
+            };
+            let path = format!("/api/v1/retention/{}", encode(&r#type));
+            ask(place, "PUT", &path, Some(json!({ "days": days })), |_| {
+                say("Done.")
+            })
+            .await
+        }
+        Retention::List => {
+            let show = |value: &Value| {
+                let mut rows = vec![vec!["TYPE".to_owned(), "DAYS".to_owned()]];
+                for kind in wake::Kind::ALL {
+                    let days = &value["retention_days"][kind.as_str()];
+                    let days = if days.is_null() {
+                        "keep".to_owned()
+                    } else {
+                        text(days)
+                    };
+                    rows.push(vec![kind.as_str().to_owned(), days]);
+                }
+                table(&rows);
+            };
+            ask(place, "GET", "/api/v1/retention", None, show).await
+        }
+        Retention::Run => {
+            let show = |value: &Value| {
+                say(&format!(
+                    "Erased the content of {} deliveries.",
+                    value["erased"]
+                ))
+            };
+            ask(place, "POST", "/api/v1/retention/run", None, show).await
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Acting as an agent from a shell.
+
+use std::io::Read as _;
+
+use anyhow::{Context as _, Result};
+use client::encode;
+use serde_json::{Value, json};
+
+use crate::{
+    Ending,
+    cli::{Deliver, Place, Responses},
+    connect::{As, connect, explain},
+    output::{line, print, print_json, table},
+};
+
+pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
+    let details = deliver.details.map(read_details).transpose()?;
+    let body = json!({
+        "agent_id": deliver.agent,
+        "provider": deliver.provider,
+        "type": deliver.r#type,
+        "headline": deliver.headline,
+        "summary": deliver.summary,
+        "details": details,
+        "callback_webhook": deliver.webhook,
+        "timeout_seconds": deliver.timeout,
+    });
+    let connection = connect(place, As::Agent).await?;
+    let headers: Vec<(&str, &str)> = deliver
+        .idempotency_key
+        .as_deref()
+        .map(|key| ("idempotency-key", key))
+        .into_iter()
+        .collect();
+    let body = Some(body.to_string().into_bytes());
+    let reply = match explain(
+        connection
+            .request("POST", "/wake/v1/deliver", &headers, body)
+            .await?,
+    )? {
+        Ok(reply) => reply.json(),
+        Err(ending) => {
+            connection.close().await;
+            return Ok(ending);
+        }
+    };
+    connection.close().await;
+    match place.json {
+        true => print_json(&reply),
+        false => print(reply["delivery_id"].as_str().unwrap_or_default()),
+    }
+    match (deliver.wait, reply["delivery_id"].as_str()) {
+        (Some(wait), Some(id)) => response(place, id, wait).await,
+        _ => Ok(Ending::Done),
+    }
+}
+
+/// A JSON object is one; anything else is text.
+fn read_details(text: String) -> Result<Value> {
+    let text = match text.as_str() {
+        "-" => {
+            let mut input = String::new();
+            std::io::stdin()
+                .read_to_string(&mut input)
+                .context("could not read standard input")?;
+            input
+        }
+        _ => text,
+    };
+    let object = serde_json::from_str(&text).ok().filter(Value::is_object);
+    Ok(object.unwrap_or(Value::String(text)))
+}
+
+pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
+    let connection = connect(place, As::Agent).await?;
+    let mut left = wait;
+    let reply = loop {
+        let now = left.min(wake::limits::WAIT_SECONDS);
+        let path = format!("/wake/v1/response/{}?wait={now}", encode(id));
+        left -= now;
+        match connection.call("GET", &path, None).await? {
+            Ok(reply) if left > 0 && reply.json()["status"] == "pending" => {}
+            other => break other,
+        }
+    };
+    connection.close().await;
+    match reply {
+        Err(ending) => Ok(ending),
+        Ok(reply) => {
+            let value = reply.json();
+            match place.json {
+                true => print_json(&value),
+                false => show_answer(&value),
+            }
+            Ok(Ending::Done)
+        }
+    }
+}
+
+fn show_answer(value: &Value) {
+    print(&line(value["status"].as_str().unwrap_or_default()));
+    for (label, field) in [("feedback", "feedback"), ("edited", "edited_content")] {
+        match &value[field] {
+            Value::Null => {}
+            Value::String(text) => print(&format!("{label}: {}", crate::output::lines(text))),
+            other => print(&format!("{label}: {}", line(&other.to_string()))),
+        }
+    }
+}
+
+pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
+    let mut query = Vec::new();
+    let limit = responses.limit.map(|limit| limit.to_string());
+    for (name, value) in [
+        ("agent_id", responses.agent),
+        ("status", responses.status),
+        ("since", responses.since),
+        ("limit", limit),
+    ] {
+        if let Some(value) = value {
+            query.push(format!("{name}={}", encode(&value)));
+        }
+    }
+    let connection = connect(place, As::Agent).await?;
+    let reply = connection
+        .call(
+            "GET",
+            &format!("/wake/v1/responses?{}", query.join("&")),
+            None,
+        )
+        .await;
+    connection.close().await;
+    match reply? {
+        Err(ending) => Ok(ending),
+        Ok(reply) => {
+            let page = reply.json();
+            if place.json {
+                print_json(&page);
+                return Ok(Ending::Done);
+            }
+            let mut rows = Vec::new();
+            for delivery in page["deliveries"].as_array().into_iter().flatten() {
+                let cell = |field: &str| line(delivery[field].as_str().unwrap_or("-"));
+                rows.push(vec![
+                    cell("delivery_id"),
+                    cell("status"),
+                    cell("responded_at"),
+                    cell("feedback"),
+                ]);
+            }
+            table(&rows);
+            if let Some(next) = page["next_since"].as_str() {
+                crate::output::say(&format!("{} in all; next: --since {next}", page["total"]));
+            }
+            Ok(Ending::Done)
+        }
+    }
+}

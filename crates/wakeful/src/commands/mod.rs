@@ -1,0 +1,82 @@
+//! Each command in a file by its noun.
+
+mod admin;
+mod agent;
+mod backup;
+mod demo;
+mod human;
+mod preload;
+mod serve;
+mod trail;
+
+use anyhow::Result;
+use clap::CommandFactory as _;
+
+use crate::{
+    Ending,
+    cli::{Cli, Command},
+    connect::{self, As},
+    output,
+};
+
+pub async fn run(cli: Cli) -> Result<Ending> {
+    let Cli { place, command } = cli;
+    match command {
+        Command::Demo(demo) => demo::demo(demo).await,
+        Command::Serve(serve) => serve::serve(&place, serve).await,
+        Command::User(user) => admin::user(&place, user).await,
+        Command::Key(key) => admin::key(&place, key).await,
+        Command::Webhook(webhook) => admin::webhook(&place, webhook).await,
+        Command::Retention(retention) => admin::retention(&place, retention).await,
+        Command::Deliver(deliver) => agent::deliver(&place, deliver).await,
+        Command::Response { id, wait } => agent::response(&place, &id, wait).await,
+        Command::Responses(responses) => agent::responses(&place, responses).await,
+        Command::Inbox(inbox) => human::inbox(&place, inbox).await,
+        Command::Respond(respond) => human::respond(&place, respond).await,
+        Command::Undo { id } => human::undo(&place, &id).await,
+        Command::Trail(command) => trail::trail(&place, command).await,
+        Command::Prompt { agent, address } => prompt(&place, &agent, address).await,
+        Command::Backup { file, with_keys } => backup::backup(&place, &file, with_keys).await,
+        Command::Restore { file } => backup::restore(&place, &file).await,
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);
+            output::print(String::from_utf8_lossy(&script).trim_end());
+            Ok(Ending::Done)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            output::print(String::from_utf8_lossy(&page).trim_end());
+            Ok(Ending::Done)
+        }
+        Command::Preload(preload) => preload::preload(&place, preload).await,
+    }
+}
+
+async fn prompt(place: &crate::cli::Place, agent: &str, address: Option<String>) -> Result<Ending> {
+    if let Some(address) = address {
+        output::print(
+            wake::prompt::Prompt {
+                address: &address,
+                agent_id: agent,
+            }
+            .text()
+            .trim_end(),
+        );
+        return Ok(Ending::Done);
+    }
+    let connection = connect::connect(place, As::Operator).await?;
+    let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+    let reply = connection.call("GET", &path, None).await?;
+    connection.close().await;
+    Ok(match reply {
+        Ok(reply) => {
+            output::print(&output::lines(
+                String::from_utf8_lossy(&reply.body).trim_end(),
+            ));
+            Ending::Done
+        }
+        Err(ending) => ending,
+    })
+}

@@ -1,0 +1,116 @@
+//! Fills a data directory through the engine itself, for benchmarks.
+
+use anyhow::Result;
+use engine::{Command, command::Deliver};
+use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use uuid::Uuid;
+use wake::NewDelivery;
+
+use crate::{
+    Ending,
+    cli::{Place, Preload},
+    connect, house,
+    output::Progress,
+};
+
+const AT_ONCE: usize = 512;
+
+pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
+    let directory = connect::directory(place)?;
+    let _lock = house::lock(&directory)?;
+    let engine = house::start(&directory, None).await?;
+    let accounts = engine.shared().accounts();
+    let key = accounts
+        .keys
+        .values()
+        .find(|key| key.agent_id == preload.agent);
+    let key = key.ok_or_else(|| anyhow::anyhow!("{} has no key yet", preload.agent))?;
+    let owner = accounts
+        .first_owner()
+        .ok_or_else(|| anyhow::anyhow!("there is no owner yet"))?;
+    let progress = Progress::new("delivered");
+    let mut done = 0;
+    while done < preload.count {
+        progress.at(done, preload.count);
+        let many = AT_ONCE.min((preload.count - done) as usize);
+        let ids: Vec<Uuid> = (0..many).map(|_| Uuid::new_v4()).collect();
+        let delivered = ids.iter().map(|id| {
+            let delivery = NewDelivery {
+                agent_id: preload.agent.clone(),
+                provider: "bench".to_owned(),
+                kind: wake::Kind::Output,
+                headline: "Quarterly figures are ready for review".to_owned(),
+                summary: "Collected the figures of all regions and compared them.".to_owned(),
+                details: Some(
+                    br#"{"region":"north","rows":4200,"note":"Preloaded before the measurement."}"#
+                        .to_vec(),
+                ),
+                details_format: None,
+                callback_webhook: None,
+                timeout_seconds: None,
+            };
+            engine.submit(Command::Deliver(Deliver {
+                key_id: key.key_id.clone(),
+                delivery_id: *id,
+                delivery,
+                idempotency: None,
+            }))
+        });
+        all(delivered).await?;
+        let answered = ids
+            .iter()
+            .zip(done..)
+            .filter(|(_, number)| number % 100 < preload.answered_percent)
+            .map(|(id, _)| {
+                let verdict = Verdict::Approved;
+                let answer = Answer {
+                    verdict,
+                    feedback: None,
+                    edited_content: None,
+                };
+                engine.submit(Command::Respond {
+                    person: Person {
+                        name: owner.name.clone(),
+                        channel: Channel::Api,
+                    },
+                    delivery_id: *id,
+                    request: Request {
+                        answer,
+                        hold_seconds: 0,
+                    },
+                })
+            });
+        all(answered).await?;
+        done += many as u64;
+    }
+    progress.finish();
+    engine.stop().await;
+    Ok(Ending::Done)
+}
+
+/// All of them at once, so that they share commits.
+async fn all<F>(futures: impl Iterator<Item = F>) -> Result<()>
+where
+    F: Future<Output = Result<engine::Reply, engine::Refusal>>,
+{
+    let mut pending: Vec<_> = futures.map(Box::pin).collect();
+    // Polled once each, all are queued before any is awaited.
+    std::future::poll_fn(|context| {
+        let mut failed = None;
+        pending.retain_mut(|future| match future.as_mut().poll(context) {
+            std::task::Poll::Pending => true,
+            std::task::Poll::Ready(Ok(_)) => false,
+            std::task::Poll::Ready(Err(refusal)) => {
+                failed = Some(refusal);
+                false
+            }
+        });
+        match (failed, pending.is_empty()) {
+            (Some(refusal), _) => std::task::Poll::Ready(Err(refusal)),
+            (None, true) => std::task::Poll::Ready(Ok(())),
+            (None, false) => std::task::Poll::Pending,
+        }
+    })
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Running the server: settings from flags and a file, listening, ending.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use axum_server::tls_rustls::RustlsConfig;
+use serde::Deserialize;
+use server::{
+    App, Settings,
+    serve::{self, Bound},
+};
+
+use crate::{
+    Ending,
+    cli::{Place, Serve},
+    connect, house,
+};
+
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:7377";
+
+/// The file's side of the same settings.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    data: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    #[serde(default)]
+    behind_proxy: Vec<String>,
+    body_key: Option<PathBuf>,
+    address: Option<String>,
+    max_details: Option<usize>,
+}
+
+fn read_config(path: Option<&Path>) -> Result<File> {
+    let Some(path) = path else {
+        return Ok(File::default());
+    };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("could not read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("in {}", path.display()))
+}
+
+pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
+    if place.server.is_some() {
+        bail!("serve runs on this machine: leave --server out");
+    }
+    let file = read_config(flags.config.as_deref())?;
+    let directory = match (&place.data, file.data) {
+        (None, Some(data)) => data,
+        _ => connect::directory(place)?,
+    };
+    let default_listen = DEFAULT_LISTEN.parse().context("the default address")?;
+    let listen = flags.listen.or(file.listen).unwrap_or(default_listen);
+    let proxies = if flags.behind_proxy.is_empty() {
+        file.behind_proxy
+    } else {
+        flags.behind_proxy
+    };
+    let proxies = proxies
+        .iter()
+        .map(|text| {
+            text.parse()
+                .with_context(|| format!("--behind-proxy {text}"))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let tls = match (
+        flags.tls_cert.or(file.tls_cert),
+        flags.tls_key.or(file.tls_key),
+    ) {
+        (Some(cert), Some(key)) => Some(
+            RustlsConfig::from_pem_file(&cert, &key)
+                .await
+                .with_context(|| {
+                    format!("could not use {} and {}", cert.display(), key.display())
+                })?,
+        ),
+        (None, None) => None,
+        _ => bail!("a certificate and its key go together: give both or neither"),
+    };
+    if tls.is_none() && proxies.is_empty() && !listen.ip().is_loopback() {
+        bail!(
+            "{listen} can be reached from other machines, and plain HTTP must not be: \
+             give --tls-cert and --tls-key, or --behind-proxy CIDR if a proxy speaks HTTPS for it, \
+             or listen on 127.0.0.1"
+        );
+    }
+
+    let _lock = house::lock(&directory)?;
+    let body_key = flags.body_key.or(file.body_key);
+    let engine = house::start(&directory, body_key.as_deref()).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let bound = Bound::new(listen, tls).with_context(|| format!("could not listen on {listen}"))?;
+    let bound = bound
+        .with_socket(directory.join(house::SOCKET))
+        .context("could not open the administration socket in the data directory")?;
+    let listening = bound.address()?;
+    let own = format!("{scheme}://{listening}");
+    let settings = Settings {
+        address: flags
+            .address
+            .or(file.address)
+            .unwrap_or_else(|| own.clone()),
+        max_details_bytes: flags
+            .max_details
+            .or(file.max_details)
+            .unwrap_or(wake::limits::DETAILS_BYTES),
+        proxies,
+    };
+    tracing::info!(address = %own, data = %directory.display(), "listening");
+    let app = App::new(engine, settings);
+    serve::serve(app, bound, shutdown())
+        .await
+        .context("the server failed")?;
+    tracing::info!("stopped");
+    Ok(Ending::Done)
+}
+
+/// Ends on SIGTERM or SIGINT.
+pub async fn shutdown() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        _ => std::future::pending().await,
+    }
+}

@@ -1,0 +1,367 @@
+//! The trail from a shell. Verification reads the data itself and never asks a
+//! server whether the server can be trusted.
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter, Read as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use client::encode;
+use engine::{
+    Vault,
+    keys::{self, Seed},
+    proof,
+};
+use serde_json::{Value, json};
+use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
+
+use crate::{
+    Ending,
+    cli::{Place, Trail},
+    connect::{self, As, connect},
+    house,
+    output::{Progress, line, print, print_json, say, table},
+};
+
+pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
+    match command {
+        Trail::Show {
+            delivery,
+            agent,
+            limit,
+            cursor,
+        } => {
+            let path = match delivery {
+                Some(id) => format!("/api/v1/inbox/{}/history", encode(&id)),
+                None => {
+                    let agent = agent.map(|id| format!("&agent_id={}", encode(&id)));
+                    let cursor = cursor.map(|cursor| format!("&cursor={}", encode(&cursor)));
+                    format!(
+                        "/api/v1/trail?limit={limit}{}{}",
+                        agent.unwrap_or_default(),
+                        cursor.unwrap_or_default()
+                    )
+                }
+            };
+            show(place, &path, |value| {
+                let mut rows = Vec::new();
+                for entry in value["entries"].as_array().into_iter().flatten() {
+                    let cell = |field: &str| line(entry[field].as_str().unwrap_or_default());
+                    rows.push(vec![
+                        entry["position"].to_string(),
+                        cell("time"),
+                        cell("stream"),
+                        cell("actor"),
+                        cell("event_type"),
+                        line(&entry["facts"].to_string()),
+                    ]);
+                }
+                table(&rows);
+            })
+            .await
+        }
+        Trail::Proof { subject } => {
+            let path = match subject.parse::<u64>() {
+                Ok(position) => format!("/api/v1/trail/{position}/proof"),
+                Err(_) => format!("/api/v1/inbox/{}/receipt", encode(&subject)),
+            };
+            show(place, &path, |value| print(&value.to_string())).await
+        }
+        Trail::Checkpoint => raw(place, "/checkpoint").await,
+        Trail::Key => raw(place, "/checkpoint/key").await,
+        Trail::Verify {
+            file: Some(file),
+            key,
+            since,
+            ..
+        } => verify_file(place, &file, key.as_deref(), &since),
+        Trail::Verify {
+            file: None,
+            key,
+            since,
+            body_key,
+        } => verify_data(place, key.as_deref(), &since, body_key.as_deref()).await,
+        Trail::Export { file, body_key } => export(place, &file, body_key.as_deref()).await,
+        Trail::Rebuild { body_key } => rebuild(place, body_key.as_deref()).await,
+    }
+}
+
+async fn show(place: &Place, path: &str, show: impl FnOnce(&Value)) -> Result<Ending> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.call("GET", path, None).await;
+    connection.close().await;
+    match reply? {
+        Err(ending) => return Ok(ending),
+        Ok(reply) if place.json => print_json(&reply.json()),
+        Ok(reply) => show(&reply.json()),
+    }
+    Ok(Ending::Done)
+}
+
+async fn raw(place: &Place, path: &str) -> Result<Ending> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.call("GET", path, None).await;
+    connection.close().await;
+    match reply? {
+        Err(ending) => return Ok(ending),
+        Ok(reply) => {
+            let text = String::from_utf8_lossy(&reply.body).into_owned();
+            match place.json {
+                true => print_json(&json!({ "text": text })),
+                false => print(text.trim_end_matches('\n')),
+            }
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// A key given as text or as a file that holds it.
+fn read_key(text: &str) -> Result<VerifierKey> {
+    let held = match std::fs::read_to_string(text) {
+        Ok(held) => held,
+        Err(_) => text.to_owned(),
+    };
+    held.trim()
+        .parse()
+        .context("--key is not a log's key; `wakeful trail key` prints it")
+}
+
+fn read_checkpoints(key: &VerifierKey, files: &[PathBuf]) -> Result<Vec<Checkpoint>> {
+    files
+        .iter()
+        .map(|file| {
+            let note = std::fs::read_to_string(file)
+                .with_context(|| format!("could not read {}", file.display()))?;
+            key.open(&note)
+                .with_context(|| format!("{} is not this log's", file.display()))
+        })
+        .collect()
+}
+
+/// For bodies alone: no secret is opened with it.
+fn vault(body_key: Option<&Path>) -> Result<Vault> {
+    let seal: Seed = keys::seed(&"0".repeat(64)).context("a seed")?;
+    Ok(Vault::new(&seal, &house::body_keys(body_key)?))
+}
+
+async fn verify_data(
+    place: &Place,
+    key: Option<&str>,
+    since: &[PathBuf],
+    body_key: Option<&Path>,
+) -> Result<Ending> {
+    if place.server.is_some() {
+        bail!("verify reads the data itself: use --data DIR, or an export and its key");
+    }
+    let directory = connect::directory(place)?;
+    let key = match key {
+        Some(key) => read_key(key)?,
+        None => {
+            let file = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
+            let own = keys::read_trail_key(&file).with_context(|| {
+                format!("could not read {}; name the key with --key", file.display())
+            })?;
+            own.verifier().clone()
+        }
+    };
+    let kept = read_checkpoints(&key, since)?;
+    let store = store::open_read_only(&directory)
+        .with_context(|| format!("there is no data in {}", directory.display()))?;
+    let progress = Progress::new("verified");
+    let verified = proof::verify(
+        store.as_ref(),
+        &vault(body_key)?,
+        &key,
+        kept,
+        &|done, all| progress.at(done, all),
+    )
+    .await;
+    progress.finish();
+    match verified {
+        Ok(found) => {
+            let sealed = found.sealed;
+            report(
+                place,
+                &found.report,
+                sealed,
+                progress.elapsed().as_secs_f64(),
+            );
+            Ok(Ending::Done)
+        }
+        Err(proof::ProofFault::Trail(fault)) => {
+            Ok(unverified(place, fault.reason.code(), &fault.to_string()))
+        }
+        Err(fault @ proof::ProofFault::Checkpoint(_)) => {
+            Ok(unverified(place, "checkpoint", &fault.to_string()))
+        }
+        Err(proof::ProofFault::Store(store::Error::Damaged(what))) => {
+            Ok(unverified(place, "damaged", &what))
+        }
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+fn report(place: &Place, report: &trail::verify::Report, sealed: u64, seconds: f64) {
+    let checkpoint = &report.checkpoint;
+    if place.json {
+        print_json(&json!({
+            "verified": true,
+            "entries": checkpoint.size,
+            "streams": report.streams,
+            "parts": report.parts,
+            "erased": report.erased.saturating_sub(sealed),
+            "sealed": sealed,
+            "checkpoints_kept": report.kept,
+            "origin": checkpoint.origin,
+            "root": checkpoint.root.to_hex(),
+            "seconds": seconds,
+        }));
+        return;
+    }
+    print(&format!(
+        "verified: {} entries in {} streams, up to the checkpoint of {}",
+        checkpoint.size, report.streams, checkpoint.origin
+    ));
+    if report.kept > 0 {
+        print(&format!("{} kept checkpoints are part of it", report.kept));
+    }
+    let erased = report.erased.saturating_sub(sealed);
+    if erased > 0 {
+        print(&format!(
+            "{erased} parts were erased; their commitments stand"
+        ));
+    }
+    if sealed > 0 {
+        print(&format!(
+            "{sealed} parts are encrypted and were not opened; give --body-key to compare them"
+        ));
+    }
+}
+
+fn unverified(place: &Place, code: &str, text: &str) -> Ending {
+    match place.json {
+        true => print_json(&json!({ "verified": false, "code": code, "detail": text })),
+        false => print(&format!("NOT VERIFIED: {}", line(text))),
+    }
+    Ending::Unverified
+}
+
+/// A receipt is one JSON object; an export is many lines.
+fn verify_file(place: &Place, file: &Path, key: Option<&str>, since: &[PathBuf]) -> Result<Ending> {
+    let Some(key) = key else {
+        bail!("name the log's key with --key: a file cannot vouch for itself");
+    };
+    let key = read_key(key)?;
+    let open = || File::open(file).with_context(|| format!("could not read {}", file.display()));
+    let mut start = [0; 64];
+    let read = open()?
+        .read(&mut start)
+        .context("could not read the file")?;
+    let is_export = start[..read].starts_with(b"{\"key\":");
+    if !is_export {
+        let mut bytes = Vec::new();
+        open()?.take(64 << 20).read_to_end(&mut bytes)?;
+        let trimmed = bytes.trim_ascii_end();
+        let verified = Receipt::read(trimmed).and_then(|receipt| receipt.verify(&key));
+        return Ok(match verified {
+            Err(fault) => unverified(place, fault.code(), &fault.to_string()),
+            Ok(entry) => {
+                match place.json {
+                    true => print_json(&json!({
+                        "verified": true, "stream": entry.stream, "position": entry.position,
+                        "event_type": entry.event_type, "actor": entry.actor,
+                        "time": entry.time, "erased": entry.erased,
+                    })),
+                    false => print(&format!(
+                        "verified: {} by {} at {}, entry {} of {}",
+                        line(&entry.event_type),
+                        line(&entry.actor),
+                        entry.time,
+                        entry.position,
+                        line(&entry.checkpoint.origin)
+                    )),
+                }
+                Ending::Done
+            }
+        });
+    }
+    let kept = read_checkpoints(&key, since)?;
+    let progress = Progress::new("verified");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let reader = BufReader::with_capacity(1 << 20, open()?);
+    match verify_export(reader, &Keyring::new(key), kept, threads) {
+        Ok(found) => {
+            report(place, &found, 0, progress.elapsed().as_secs_f64());
+            Ok(Ending::Done)
+        }
+        Err(fault) => Ok(unverified(place, fault.reason.code(), &fault.to_string())),
+    }
+}
+
+async fn export(place: &Place, file: &Path, body_key: Option<&Path>) -> Result<Ending> {
+    let directory = connect::directory(place)?;
+    let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
+        .context("could not read the log's key")?;
+    let store = store::open_read_only(&directory)
+        .with_context(|| format!("there is no data in {}", directory.display()))?;
+    let out =
+        File::create_new(file).with_context(|| format!("could not create {}", file.display()))?;
+    let progress = Progress::new("exported");
+    let written = proof::export(
+        store.as_ref(),
+        &vault(body_key)?,
+        own.verifier(),
+        BufWriter::with_capacity(1 << 20, out),
+        &|done, all| progress.at(done, all),
+    )
+    .await;
+    progress.finish();
+    let entries = match written {
+        Ok(entries) => entries,
+        Err(fault) => {
+            let _ = std::fs::remove_file(file);
+            return Err(fault.into());
+        }
+    };
+    match place.json {
+        true => print_json(&json!({ "entries": entries, "key": own.verifier().to_string() })),
+        false => {
+            say(&format!(
+                "{entries} entries. Whoever verifies them needs this key, from you and not from the file:"
+            ));
+            print(&own.verifier().to_string());
+        }
+    }
+    Ok(Ending::Done)
+}
+
+async fn rebuild(place: &Place, body_key: Option<&Path>) -> Result<Ending> {
+    let directory = connect::directory(place)?;
+    let _lock = house::lock(&directory)?;
+    let setup = house::setup(&directory, body_key).await?;
+    let progress = Progress::new("rebuilt");
+    let before = setup.store.view_digests().await?;
+    let entries =
+        engine::rebuild::rebuild(setup.store.as_ref(), &|done, all| progress.at(done, all)).await?;
+    progress.finish();
+    let after = setup.store.view_digests().await?;
+    let changed: Vec<&str> = before
+        .iter()
+        .zip(&after)
+        .filter(|(before, after)| before != after)
+        .map(|(before, _)| before.0.as_str())
+        .collect();
+    match place.json {
+        true => print_json(&json!({ "entries": entries, "changed": changed })),
+        false if changed.is_empty() => {
+            print(&format!("rebuilt from {entries} entries; nothing changed"))
+        }
+        false => print(&format!(
+            "rebuilt from {entries} entries; these views had differed: {}",
+            changed.join(", ")
+        )),
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,174 @@
+//! How a command reaches its server: over the network, through the socket of
+//! the one that runs here, or, when none runs, by opening the data directory
+//! itself. All three answer the same requests.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use axum::{Router, body::Body};
+use client::{Reply, Server};
+use engine::Engine;
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use server::{App, Settings, routes, transport::Listener};
+use tower::ServiceExt as _;
+
+use crate::{Ending, cli::Place, house, output};
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum As {
+    /// Administration: an owner's token, or the operator on this machine.
+    Operator,
+    /// A person, by WAKEFUL_TOKEN.
+    Human,
+    /// An agent, by WAKE_API_KEY.
+    Agent,
+}
+
+#[derive(Debug)]
+pub enum Connection {
+    Server(Server),
+    /// No server runs: this process is it, for one command.
+    Here {
+        router: Box<Router>,
+        engine: Engine,
+        token: Option<String>,
+        _lock: house::Lock,
+    },
+}
+
+pub fn directory(place: &Place) -> Result<PathBuf> {
+    place.data.clone().map_or_else(house::default_directory, Ok)
+}
+
+pub async fn connect(place: &Place, who: As) -> Result<Connection> {
+    let token = match who {
+        As::Agent => Some(variable("WAKE_API_KEY", "the agent's key")?),
+        As::Human => Some(variable("WAKEFUL_TOKEN", "your token")?),
+        As::Operator if place.server.is_some() => {
+            Some(variable("WAKEFUL_TOKEN", "an owner's token")?)
+        }
+        As::Operator => None,
+    };
+    if let Some(address) = &place.server {
+        let ca = place
+            .ca
+            .as_ref()
+            .map(std::fs::read)
+            .transpose()
+            .context("could not read --ca")?;
+        return Ok(Connection::Server(Server::at(
+            address,
+            token,
+            ca.as_deref(),
+        )?));
+    }
+    let directory = directory(place)?;
+    let socket = directory.join(house::SOCKET);
+    if tokio::net::UnixStream::connect(&socket).await.is_ok() {
+        return Ok(Connection::Server(Server::on_socket(&socket, token)?));
+    }
+    let lock = house::lock(&directory)?;
+    let engine = house::start(&directory, None).await?;
+    let app = App::new(engine.clone(), Settings::default());
+    let router = Box::new(routes::router(app, Listener::Local));
+    Ok(Connection::Here {
+        router,
+        engine,
+        token,
+        _lock: lock,
+    })
+}
+
+fn variable(name: &str, what: &str) -> Result<String> {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => Ok(value),
+        _ => bail!("set {name} to {what}"),
+    }
+}
+
+impl Connection {
+    pub async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Vec<u8>>,
+    ) -> Result<Reply> {
+        let marked: Vec<(&str, &str)> = headers
+            .iter()
+            .copied()
+            .chain([("wakeful-channel", "terminal")])
+            .collect();
+        match self {
+            Connection::Server(server) => Ok(server.request(method, path, &marked, body).await?),
+            Connection::Here { router, token, .. } => {
+                let mut request = axum::http::Request::builder().method(method).uri(path);
+                for (name, value) in marked {
+                    request = request.header(name, value);
+                }
+                if let Some(token) = token {
+                    request = request.header("authorization", format!("Bearer {token}"));
+                }
+                if body.is_some() {
+                    request = request.header("content-type", "application/json");
+                }
+                let request = request.body(Body::from(body.unwrap_or_default()))?;
+                let response = router.clone().oneshot(request).await?;
+                let status = response.status().as_u16();
+                let retry_after = response.headers().get("retry-after");
+                let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+                let body = response.into_body().collect().await?.to_bytes().to_vec();
+                Ok(Reply {
+                    status,
+                    retry_after_seconds: retry_after,
+                    body,
+                })
+            }
+        }
+    }
+
+    /// One request; a refusal is explained on standard error.
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<std::result::Result<Reply, Ending>> {
+        let body = body.map(|body| body.to_string().into_bytes());
+        let reply = self.request(method, path, &[], body).await?;
+        explain(reply)
+    }
+
+    /// Ends an engine of this process in an orderly way.
+    pub async fn close(self) {
+        if let Connection::Here { engine, .. } = self {
+            engine.stop().await;
+        }
+    }
+}
+
+/// A refusal becomes words and an exit code; a failure becomes an error.
+pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
+    if reply.is_success() {
+        return Ok(Ok(reply));
+    }
+    let problem = reply.json();
+    let detail = problem["detail"]
+        .as_str()
+        .unwrap_or("the server gave no reason");
+    let detail = output::line(detail);
+    if reply.status >= 500 {
+        bail!("{detail} ({})", reply.status);
+    }
+    output::say(&format!("wakeful: {detail}"));
+    if let Some(by) = problem["answered_by"].as_str() {
+        let status = problem["status_given"].as_str().unwrap_or_default();
+        output::say(&format!("  {}: {}", output::line(by), output::line(status)));
+    }
+    if let Some(seconds) = reply.retry_after_seconds {
+        output::say(&format!("  try again in {seconds} s"));
+    }
+    Ok(Err(Ending::Refused))
+}

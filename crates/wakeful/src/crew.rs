@@ -1,0 +1,270 @@
+//! The demo's crew: a researcher who polls, a coder who sweeps, and an analyst
+//! who is called back. They use the server over HTTP like anyone else.
+
+use std::{path::Path, time::Duration};
+
+use account::{
+    Role,
+    command::{Command as Ask, NewKey},
+    secret::{self, Kind as Secret},
+};
+use anyhow::{Context as _, Result};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use axum_server::tls_rustls::RustlsConfig;
+use client::{Agent, Answer, Delivery, Outcome, Server};
+use engine::Command;
+use serde_json::{Value, json};
+use server::{App, api::agents};
+use tokio::time::sleep;
+use wake::{Kind, signature};
+
+use crate::output::{line, say};
+
+const HUMAN: &str = "you";
+const PAUSE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+pub struct Crew {
+    pub human_token: String,
+    researcher: Agent,
+    coder: Agent,
+    analyst: Agent,
+    callback: String,
+}
+
+impl Crew {
+    /// Makes the human, three agents with keys, and a receiver for callbacks.
+    pub async fn hire(app: &App, address: &str, data: &Path) -> Result<Crew> {
+        let human_token = create_human(app).await?;
+        let mut agents = Vec::new();
+        for name in ["researcher", "coder", "analyst"] {
+            let key = create_key(app, name).await?;
+            let server = Server::at(address, Some(key), None)?;
+            let log = data.join(format!("{name}.log"));
+            agents.push(Agent::new(server, name, "demo", Some(log)));
+        }
+        let secret = agents::new_secret(app, "operator".to_owned(), "analyst").await;
+        let secret = secret.map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
+        let callback = listen_for_callbacks(app, secret).await?;
+        let [researcher, coder, analyst] = agents
+            .try_into()
+            .map_err(|_| anyhow::anyhow!("three agents"))?;
+        Ok(Crew {
+            human_token,
+            researcher,
+            coder,
+            analyst,
+            callback,
+        })
+    }
+
+    /// Works until it is stopped.
+    pub async fn work(self) {
+        let Crew {
+            researcher,
+            coder,
+            analyst,
+            callback,
+            ..
+        } = self;
+        let report = |name: &str, error: anyhow::Error| say(&format!("{name} stopped: {error:#}"));
+        tokio::join!(
+            async {
+                research(researcher)
+                    .await
+                    .unwrap_or_else(|error| report("researcher", error))
+            },
+            async {
+                code(coder)
+                    .await
+                    .unwrap_or_else(|error| report("coder", error))
+            },
+            async {
+                analyse(analyst, callback)
+                    .await
+                    .unwrap_or_else(|error| report("analyst", error))
+            },
+        );
+    }
+}
+
+async fn administer(app: &App, command: Ask) -> Result<()> {
+    app.engine
+        .submit(Command::Administer {
+            actor: "operator".to_owned(),
+            command,
+        })
+        .await?;
+    Ok(())
+}
+
+async fn create_human(app: &App) -> Result<String> {
+    let token = Secret::User.spell(engine::keys::random()?);
+    let (name, role) = (HUMAN.to_owned(), Some(Role::Owner));
+    let token_hash = secret::hash(&token);
+    let token_id = "tok_demo".to_owned();
+    administer(
+        app,
+        Ask::CreateUser {
+            name,
+            role,
+            token_id,
+            token_hash,
+        },
+    )
+    .await?;
+    Ok(token)
+}
+
+async fn create_key(app: &App, agent_id: &str) -> Result<String> {
+    let key = Secret::LiveKey.spell(engine::keys::random()?);
+    let new = NewKey {
+        agent_id: agent_id.to_owned(),
+        owner: Some(HUMAN.to_owned()),
+        key_id: format!("key_{agent_id}"),
+        hash: secret::hash(&key),
+        test: false,
+        orchestrates: Vec::new(),
+        rate: None,
+    };
+    administer(app, Ask::CreateKey(new)).await?;
+    Ok(key)
+}
+
+/// An HTTPS receiver on this machine, allowed by name, network and certificate.
+async fn listen_for_callbacks(app: &App, secret: String) -> Result<String> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let certificate = made.cert.pem();
+    let tls = RustlsConfig::from_pem(
+        certificate.clone().into_bytes(),
+        made.signing_key.serialize_pem().into_bytes(),
+    )
+    .await?;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let port = listener.local_addr()?.port();
+    let receiver = Router::new()
+        .route("/wake-callback", post(receive))
+        .with_state(secret);
+    let server = axum_server::from_tcp_rustls(listener, tls).context("the callback receiver")?;
+    tokio::spawn(server.serve(receiver.into_make_service()));
+    administer(
+        app,
+        Ask::AllowWebhook {
+            pattern: format!("localhost:{port}"),
+            networks: vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()],
+            ca_pem: Some(certificate),
+        },
+    )
+    .await?;
+    Ok(format!("https://localhost:{port}/wake-callback"))
+}
+
+async fn receive(State(secret): State<String>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let expected = signature::wake(&secret, &body);
+    let given = headers
+        .get("x-wake-signature")
+        .and_then(|value| value.to_str().ok());
+    if given != Some(expected.as_str()) {
+        return StatusCode::UNAUTHORIZED;
+    }
+    match serde_json::from_slice(&body) {
+        Ok(answer) => {
+            act("analyst, called back", &answer);
+            StatusCode::NO_CONTENT
+        }
+        Err(_) => StatusCode::BAD_REQUEST,
+    }
+}
+
+fn act(who: &str, answer: &Answer) {
+    let feedback = answer
+        .feedback
+        .as_deref()
+        .map(|text| format!(": {}", line(text)));
+    say(&format!(
+        "  {who}: {}{}",
+        answer.status.as_str(),
+        feedback.unwrap_or_default()
+    ));
+}
+
+fn delivery(kind: Kind, headline: &str, summary: &str, details: Value) -> Delivery {
+    Delivery {
+        r#type: kind,
+        headline: headline.to_owned(),
+        summary: summary.to_owned(),
+        details: Some(details),
+        callback_webhook: None,
+        timeout_seconds: Some(PATIENCE.as_secs() as i64),
+    }
+}
+
+/// Delivers, then polls for that one answer.
+async fn research(mut agent: Agent) -> Result<()> {
+    loop {
+        let question = delivery(
+            Kind::Question,
+            "Two suppliers fit; one is cheaper, one is closer",
+            "Which of the two should the comparison recommend?",
+            json!(
+                "## Options\n\n| | Nordwind | Hansa |\n|---|---|---|\n| price | 41 200 | 44 900 |\n| distance | 310 km | 40 km |\n\nWithout an answer I recommend **Hansa**."
+            ),
+        );
+        let id = agent.deliver(&question).await?;
+        match agent.wait(id, PATIENCE).await? {
+            Outcome::Answered(answer) => act("researcher, polling", &answer),
+            Outcome::TimedOut => say("  researcher: no answer, going on with Hansa"),
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Delivers several things and sweeps for all answers at once.
+async fn code(mut agent: Agent) -> Result<()> {
+    let mut since: Option<String> = None;
+    let diff = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -12,3 +12,3 @@\n fn delay(attempt: u32) -> Duration {\n-    Duration::from_secs(2u64.pow(attempt))\n+    Duration::from_secs(2u64.pow(attempt.min(6)))\n }\n";
+    agent
+        .deliver(&delivery(
+            Kind::Output,
+            "Fixed the endless retry; the tests pass",
+            "One line caps the back-off at about a minute.",
+            json!(diff),
+        ))
+        .await?;
+    agent
+        .deliver(&delivery(
+            Kind::Update,
+            "Half of the modules are documented",
+            "Twelve of twenty-four modules now say what they keep.",
+            json!({ "done": 12, "all": 24 }),
+        ))
+        .await?;
+    loop {
+        let (answers, next) = agent.sweep(since.as_deref()).await?;
+        for answer in &answers {
+            act("coder, sweeping", answer);
+        }
+        since = next.or(since);
+        sleep(Duration::from_secs(3)).await;
+    }
+}
+
+/// Delivers and is called back.
+async fn analyse(mut agent: Agent, callback: String) -> Result<()> {
+    let mut alert = delivery(
+        Kind::Alert,
+        "Caught an unusual refund pattern early",
+        "Refunds to one account rose from 2 to 31 in an hour; shall I pause them?",
+        json!({ "account": "A-7731", "refunds": { "usual": 2, "now": 31 }, "proposal": "pause refunds to this account" }),
+    );
+    alert.callback_webhook = Some(callback);
+    agent.deliver(&alert).await?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! The program: arguments in, exit codes out. No rules live here.
+
+mod cli;
+mod commands;
+mod connect;
+mod crew;
+mod house;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// How a command ended, when it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Done,
+    /// Refused or not found.
+    Refused,
+    /// The trail does not verify.
+    Unverified,
+}
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    output::start_log(cli.log_level(), cli.log_json());
+    // One provider for all of TLS; a second call would only say that it is set.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::say(&format!("wakeful: could not start: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    match runtime.block_on(commands::run(cli)) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Refused) => ExitCode::from(1),
+        Ok(Ending::Unverified) => ExitCode::from(3),
+        Err(error) => {
+            output::say(&format!("wakeful: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}

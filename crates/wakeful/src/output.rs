@@ -1,0 +1,160 @@
+//! Data on standard output, everything else on standard error, and nothing
+//! that an agent wrote reaches a terminal unescaped.
+
+use std::{
+    fmt::Write as _,
+    io::{IsTerminal as _, Write as _},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+pub fn start_log(level: tracing::Level, json: bool) {
+    let log = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr);
+    match json {
+        true => log.json().flatten_event(true).init(),
+        false => log.with_target(false).without_time().init(),
+    }
+}
+
+/// To standard error.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// To standard output. A reader that went away is not an error of ours.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(b"\n"));
+}
+
+/// JSON to standard output: for people on a terminal, indented and escaped.
+pub fn print_json(value: &Value) {
+    match std::io::stdout().is_terminal() {
+        true => print(&escape_json(
+            &serde_json::to_string_pretty(value).unwrap_or_default(),
+        )),
+        false => print(&value.to_string()),
+    }
+}
+
+/// Characters that move the cursor, change colours or reorder text. JSON text
+/// keeps its line breaks, which our own printing put there.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// One line of text that cannot do anything but be read.
+pub fn line(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_unsafe(c) {
+            false => safe.push(c),
+            true => drop(write!(safe, "\\u{{{:x}}}", u32::from(c))),
+        }
+    }
+    safe
+}
+
+/// Several lines of such text.
+pub fn lines(text: &str) -> String {
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn escape_json(text: &str) -> String {
+    lines(text)
+}
+
+/// An aligned table; the last column is as long as it is.
+pub fn table(rows: &[Vec<String>]) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for row in rows {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(text, "{cell:width$}  ");
+        }
+        print(text.trim_end());
+    }
+}
+
+/// Progress on standard error, from the second second on.
+#[derive(Debug)]
+pub struct Progress {
+    what: &'static str,
+    started: Instant,
+    shown: std::sync::Mutex<Option<Instant>>,
+}
+
+impl Progress {
+    pub fn new(what: &'static str) -> Progress {
+        Progress {
+            what,
+            started: Instant::now(),
+            shown: std::sync::Mutex::new(None),
+        }
+    }
+
+    pub fn at(&self, done: u64, all: u64) {
+        let Ok(mut shown) = self.shown.lock() else {
+            return;
+        };
+        let due = match *shown {
+            None => self.started.elapsed() > Duration::from_secs(1),
+            Some(at) => at.elapsed() > Duration::from_millis(250),
+        };
+        if due {
+            *shown = Some(Instant::now());
+            let percent = (done.min(all) * 100).checked_div(all).unwrap_or(100);
+            let end = if std::io::stderr().is_terminal() {
+                '\r'
+            } else {
+                '\n'
+            };
+            let _ = write!(
+                std::io::stderr(),
+                "{} {done} of {all} ({percent} %){end}",
+                self.what
+            );
+        }
+    }
+
+    pub fn finish(&self) {
+        let shown = self.shown.lock().is_ok_and(|shown| shown.is_some());
+        if shown && std::io::stderr().is_terminal() {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_an_agent_writes_can_steer_a_terminal() {
+        let hostile = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}1m\r\u{8}\u{202e}evil\u{200b}\u{feff}";
+        let safe = line(hostile);
+        assert!(!safe.chars().any(is_unsafe), "{safe:?}");
+        assert!(safe.contains("\\u{1b}[31mred") && safe.contains("\\u{202e}evil"));
+        assert_eq!(lines("a\nb\tc"), "a\nb\\u{9}c");
+        assert_eq!(line("Grüße, 世界 🌍"), "Grüße, 世界 🌍");
+    }
+}
