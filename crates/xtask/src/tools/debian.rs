@@ -35,9 +35,13 @@ pub fn install(packages: &[&str]) -> Result<()> {
     }
     eprintln!("    installing {list}");
     let install = ["install", "-y", "--no-install-recommends"];
-    run(&mut apt_get(root, &["update"]))
-        .and_then(|()| run(apt_get(root, &install).args(packages)))
-        .map_err(|failure| by_hand(failure.text().unwrap_or_default()))
+    // A mirror that fails need not be the one that matters.
+    if run(&mut apt_get(root, &["update"])).is_err() {
+        eprintln!("    apt-get update failed; trying with the lists that are here");
+    }
+    // What went wrong is on the screen; the command itself may hold a proxy's password.
+    run(apt_get(root, &install).args(packages))
+        .map_err(|_| by_hand("apt-get could not install these"))
 }
 
 fn apt_get(root: bool, arguments: &[&str]) -> Command {
