@@ -1,0 +1,132 @@
+//! `cargo xtask test`: everything, from a bare machine to the last test.
+//!
+//! The last line on stdout is the sum over all crates, and nothing follows it.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+};
+
+use super::{Command, misused};
+use crate::{
+    failure::{Failure, Result},
+    place,
+    step::{run as run_program, run_tests, step},
+    tally::Tally,
+    tools::{self, Tools},
+};
+
+pub const COMMAND: Command = Command {
+    name: "test",
+    usage: "[--full] [FILTER]",
+    about: "install what tests need, then format, lint, build and test everything",
+    run,
+};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Plan {
+    /// Also what takes minutes.
+    full: bool,
+    /// Only tests whose name contains this.
+    filter: Option<String>,
+}
+
+fn run(arguments: &[OsString]) -> Result<()> {
+    let plan = plan(arguments)?;
+    let tools = tools::ensure()?;
+    for (name, arguments) in CHECKS {
+        step(name, || run_program(&mut place::cargo(arguments)))?;
+    }
+    let mut tally = Tally::default();
+    let result = step("cargo test", || {
+        let result;
+        (tally, result) = run_tests(&mut tests(&plan, &tools));
+        result
+    });
+    if let Err(Failure::Step(text)) = &result {
+        eprintln!("xtask: {text}");
+    }
+    say_last(&tally);
+    result.map_err(|_| Failure::Told)
+}
+
+const CHECKS: &[(&str, &[&str])] = &[
+    ("cargo fmt", &["fmt", "--all", "--check"]),
+    (
+        "cargo clippy",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    // Tests start the real programs, which `cargo test` alone would not build.
+    ("cargo build", &["build", "--workspace", "--locked"]),
+];
+
+fn tests(plan: &Plan, tools: &Tools) -> std::process::Command {
+    // All crates are run even if one fails, or the sum would not be one.
+    let mut command = place::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    command
+        .args(&plan.filter)
+        .env("WAKEFUL_TEST_PYTHON", &tools.python)
+        .env("WAKEFUL_TEST_SCHEMATHESIS", &tools.schemathesis);
+    if plan.full {
+        command.env("WAKEFUL_TEST_FULL", "1");
+    }
+    command
+}
+
+fn plan(arguments: &[OsString]) -> Result<Plan> {
+    let mut plan = Plan::default();
+    for argument in arguments {
+        match argument.to_str() {
+            Some("--full") => plan.full = true,
+            Some(filter) if !filter.starts_with('-') && plan.filter.is_none() => {
+                plan.filter = Some(filter.to_owned());
+            }
+            _ => {
+                let why = format!("\"{}\" is one argument too many", argument.display());
+                return Err(misused(&COMMAND, &why));
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn say_last(tally: &Tally) {
+    let first = if tally.ends_mid_line() { "\n" } else { "" };
+    // The exit code tells the rest if nobody listens.
+    let _ = writeln!(io::stdout(), "{first}{tally}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(arguments: &[&str]) -> Result<Plan> {
+        plan(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_filter_may_stand_before_or_after_the_option() {
+        let expected = Plan {
+            full: true,
+            filter: Some("trail".to_owned()),
+        };
+        assert_eq!(planned(&["--full", "trail"]).as_ref(), Ok(&expected));
+        assert_eq!(planned(&["trail", "--full"]).as_ref(), Ok(&expected));
+        assert_eq!(planned(&[]), Ok(Plan::default()));
+    }
+
+    #[test]
+    fn two_filters_and_unknown_options_are_refused() {
+        for arguments in [["a", "b"], ["--ful", "a"], ["a", "--nocapture"]] {
+            assert!(matches!(planned(&arguments), Err(Failure::Usage(_))));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What tests need and cargo cannot bring: programs of the machine, and a
+//! Python environment of our own in the target directory.
+//!
+//! Looked for before anything is installed, so that a second run fetches
+//! nothing. Proxies and package indexes are the environment's business: child
+//! processes inherit it as it is.
+
+mod debian;
+mod python;
+
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use crate::{failure::Result, place, step::step};
+
+/// What tests are told.
+#[derive(Debug)]
+pub struct Tools {
+    pub python: PathBuf,
+    pub schemathesis: PathBuf,
+}
+
+pub fn ensure() -> Result<Tools> {
+    step("Debian packages", || debian::install(&missing()))?;
+    let directory = place::target()?.join("test-tools");
+    step("Python packages", || python::ensure(&directory))
+}
+
+/// Packages whose programs are not here.
+fn missing() -> Vec<&'static str> {
+    let mut packages = Vec::new();
+    if !compiles_c() {
+        packages.extend(["gcc", "libc6-dev"]);
+    }
+    if place::find("python3").is_none() {
+        packages.extend(python::PACKAGES);
+    }
+    if place::find("node").is_none() {
+        packages.push("nodejs");
+    }
+    packages
+}
+
+/// Whether there is a C compiler, and headers for it: Debian has them apart.
+fn compiles_c() -> bool {
+    let preprocess = || {
+        let mut cc = Command::new("cc")
+            .args(["-E", "-x", "c", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        if let Some(mut source) = cc.stdin.take() {
+            source.write_all(b"#include <stdlib.h>\n")?;
+        }
+        cc.wait()
+    };
+    preprocess().is_ok_and(|status| status.success())
+}
