@@ -92,7 +92,7 @@ fn fail(app: &App, peer: Option<Peer>) -> Problem {
 }
 
 /// A recognised caller asked for what is not theirs: refused, and on the trail.
-async fn deny(
+fn deny(
     app: &App,
     who: String,
     stream: String,
@@ -101,30 +101,35 @@ async fn deny(
     detail: &str,
 ) -> Problem {
     let what = format!("{} {}", parts.method, parts.uri.path());
-    record_denial(app, who, stream, what, code).await;
+    record_denial(app, who, stream, what, code);
     Problem::new(StatusCode::FORBIDDEN, code, detail)
 }
 
 /// Records a denial, unless the same caller has filled its allowance of them.
-pub async fn record_denial(app: &App, actor: String, stream: String, what: String, code: &str) {
-    if app
+/// Nobody waits for it: how long an answer takes must not tell what exists.
+pub fn record_denial(app: &App, actor: String, stream: String, what: String, code: &str) {
+    if !app
         .limits
         .may_record_denial(&actor, app.shared().clock.now())
     {
-        let what = what.chars().take(200).collect();
-        let command = Command::Deny {
-            actor,
-            stream,
-            what,
-            code: code.to_owned(),
-        };
+        return;
+    }
+    let what = what.chars().take(200).collect();
+    let command = Command::Deny {
+        actor,
+        stream,
+        what,
+        code: code.to_owned(),
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
         if let Err(refusal) = app.engine.submit(command).await {
             tracing::warn!(%refusal, "a denial could not be recorded");
         }
-    }
+    });
 }
 
-async fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
+fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
     let stream = format!("agent/{}", key.agent_id);
     let detail = "An agent's key opens /wake/v1 only. People use their own token.";
     deny(
@@ -135,10 +140,9 @@ async fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
         "agent_key_refused",
         detail,
     )
-    .await
 }
 
-async fn deny_human(app: &App, human: &Human, parts: &Parts, detail: &str) -> Problem {
+fn deny_human(app: &App, human: &Human, parts: &Parts, detail: &str) -> Problem {
     let name = human.user.name.clone();
     deny(
         app,
@@ -148,7 +152,6 @@ async fn deny_human(app: &App, human: &Human, parts: &Parts, detail: &str) -> Pr
         "role_refused",
         detail,
     )
-    .await
 }
 
 impl FromRequestParts<App> for Agent {
@@ -168,7 +171,7 @@ impl FromRequestParts<App> for Human {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Human, Problem> {
         match caller(parts, app)? {
             Caller::Human(human) => Ok(*human),
-            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
             Caller::Operator => Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "person_required",
@@ -185,7 +188,7 @@ impl FromRequestParts<App> for Decider {
         let human = Human::from_request_parts(parts, app).await?;
         if !human.user.role.may_answer() {
             let detail = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
-            return Err(deny_human(app, &human, parts, detail).await);
+            return Err(deny_human(app, &human, parts, detail));
         }
         Ok(Decider(Person {
             name: human.user.name,
@@ -208,9 +211,9 @@ impl FromRequestParts<App> for Admin {
                 user: Some(human.user.name),
             }),
             Caller::Human(human) => {
-                Err(deny_human(app, &human, parts, "Only an owner may do this.").await)
+                Err(deny_human(app, &human, parts, "Only an owner may do this."))
             }
-            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }
 }
@@ -224,7 +227,7 @@ impl FromRequestParts<App> for Reader {
             Caller::Human(human) => Ok(Reader {
                 is_owner: human.user.role == Role::Owner,
             }),
-            Caller::Agent(key) => Err(deny_agent(app, &key, parts).await),
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }
 }

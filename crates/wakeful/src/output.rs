@@ -42,6 +42,15 @@ pub fn print_json(value: &Value) {
     }
 }
 
+/// A server's JSON to standard output: the exact bytes, or the same made
+/// readable when a person looks.
+pub fn print_body(body: &[u8]) {
+    match std::io::stdout().is_terminal() {
+        true => print_json(&serde_json::from_slice(body).unwrap_or(Value::Null)),
+        false => print(String::from_utf8_lossy(body).trim_end()),
+    }
+}
+
 /// Characters that move the cursor, change colours or reorder text. JSON text
 /// keeps its line breaks, which our own printing put there.
 fn is_unsafe(c: char) -> bool {

@@ -52,7 +52,7 @@ pub async fn deliver(
             if let Refusal::Wake(fault @ Fault::AgentMismatch(_)) = &refusal {
                 let stream = format!("agent/{}", key.agent_id);
                 let what = "POST /wake/v1/deliver as another agent".to_owned();
-                record_denial(&app, stream.clone(), stream, what, fault.code()).await;
+                record_denial(&app, stream.clone(), stream, what, fault.code());
             }
             Err(refusal.into())
         }

@@ -35,7 +35,7 @@ pub async fn response(
         if !key.may_read(&row.agent_id) {
             let stream = format!("agent/{}", key.agent_id);
             let what = "GET /wake/v1/response of another agent".to_owned();
-            record_denial(&app, stream.clone(), stream, what, "outside_scope").await;
+            record_denial(&app, stream.clone(), stream, what, "outside_scope");
             return Err(Problem::not_found());
         }
         let pending = row.status() == Status::Pending;

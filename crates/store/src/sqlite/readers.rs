@@ -48,8 +48,9 @@ impl Readers {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
-        let set = "PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;";
-        connection.execute_batch(set).map_err(failed)?;
+        connection
+            .execute_batch("PRAGMA busy_timeout = 5000;")
+            .map_err(failed)?;
         Ok(connection)
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     Ending,
     cli::{Key, Place, Retention, User, Webhook},
     connect::{As, connect},
-    output::{line, print, print_json, say, table},
+    output::{line, print, print_body, print_json, say, table},
 };
 
 /// Sends one administrative request and shows what came back.
@@ -28,7 +28,7 @@ async fn ask(
             let value = reply.json();
             match (place.json, value.is_null()) {
                 (true, true) => print_json(&json!({ "done": true })),
-                (true, false) => print_json(&value),
+                (true, false) => print_body(&reply.body),
                 (false, _) => show(&value),
             }
             Ok(Ending::Done)

@@ -10,7 +10,7 @@ use crate::{
     Ending,
     cli::{Deliver, Place, Responses},
     connect::{As, connect, explain},
-    output::{line, print, print_json, table},
+    output::{line, print, print_body, table},
 };
 
 pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
@@ -38,7 +38,7 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
             .request("POST", "/wake/v1/deliver", &headers, body)
             .await?,
     )? {
-        Ok(reply) => reply.json(),
+        Ok(reply) => reply,
         Err(ending) => {
             connection.close().await;
             return Ok(ending);
@@ -46,10 +46,10 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
     };
     connection.close().await;
     match place.json {
-        true => print_json(&reply),
-        false => print(reply["delivery_id"].as_str().unwrap_or_default()),
+        true => print_body(&reply.body),
+        false => print(reply.json()["delivery_id"].as_str().unwrap_or_default()),
     }
-    match (deliver.wait, reply["delivery_id"].as_str()) {
+    match (deliver.wait, reply.json()["delivery_id"].as_str()) {
         (Some(wait), Some(id)) => response(place, id, wait).await,
         _ => Ok(Ending::Done),
     }
@@ -89,7 +89,7 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
         Ok(reply) => {
             let value = reply.json();
             match place.json {
-                true => print_json(&value),
+                true => print_body(&reply.body),
                 false => show_answer(&value),
             }
             Ok(Ending::Done)
@@ -135,7 +135,7 @@ pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
         Ok(reply) => {
             let page = reply.json();
             if place.json {
-                print_json(&page);
+                print_body(&reply.body);
                 return Ok(Ending::Done);
             }
             let mut rows = Vec::new();

@@ -8,7 +8,7 @@ use crate::{
     Ending,
     cli::{Inbox, Place, Respond},
     connect::{As, connect},
-    output::{line, lines, print, print_json, say, table},
+    output::{line, lines, print, print_body, print_json, say, table},
 };
 
 pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
@@ -25,12 +25,13 @@ pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
             .ok();
     }
     connection.close().await;
-    let value = match reply {
-        Ok(reply) => reply.json(),
+    let reply = match reply {
+        Ok(reply) => reply,
         Err(ending) => return Ok(ending),
     };
+    let value = reply.json();
     match (place.json, inbox.id) {
-        (true, _) => print_json(&value),
+        (true, _) => print_body(&reply.body),
         (false, Some(_)) => show_item(&value),
         (false, None) => show_list(&value),
     }
@@ -177,7 +178,7 @@ async fn decide(
             let value = reply.json();
             match place.json {
                 true if value.is_null() => print_json(&json!({ "done": true })),
-                true => print_json(&value),
+                true => print_body(&reply.body),
                 false => show(&value),
             }
             Ok(Ending::Done)

@@ -22,7 +22,7 @@ use crate::{
     cli::{Place, Trail},
     connect::{self, As, connect},
     house,
-    output::{Progress, line, print, print_json, say, table},
+    output::{Progress, line, print, print_body, print_json, say, table},
 };
 
 pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
@@ -94,7 +94,7 @@ async fn show(place: &Place, path: &str, show: impl FnOnce(&Value)) -> Result<En
     connection.close().await;
     match reply? {
         Err(ending) => return Ok(ending),
-        Ok(reply) if place.json => print_json(&reply.json()),
+        Ok(reply) if place.json => print_body(&reply.body),
         Ok(reply) => show(&reply.json()),
     }
     Ok(Ending::Done)
