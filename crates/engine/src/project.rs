@@ -21,6 +21,14 @@ pub struct Views {
     batch: Batch,
 }
 
+/// Where an event stands in the log, and whether erasable content stands beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    pub position: u64,
+    pub time: Micros,
+    pub has_content: bool,
+}
+
 #[derive(Debug)]
 struct Staged {
     row: DeliveryRow,
@@ -76,22 +84,22 @@ impl Views {
         event: &Event,
         stream: &mut StreamRow,
         accounts: &mut Arc<account::State>,
-        position: u64,
-        time: Micros,
+        at: At,
     ) {
         match event {
-            Event::Wake(event) => self.wake(event, stream, position, time),
-            Event::Inbox(event) => self.inbox(event, stream, position, time),
+            Event::Wake(event) => self.wake(event, stream, at),
+            Event::Inbox(event) => self.inbox(event, stream, at),
             Event::Account(event) => {
                 let before = Arc::clone(accounts);
-                Arc::make_mut(accounts).apply(event, time);
+                Arc::make_mut(accounts).apply(event, at.time);
                 let rows: Vec<AccountRow> = core::account_rows(&before, accounts, event);
                 self.batch.accounts.extend(rows);
             }
         }
     }
 
-    fn wake(&mut self, event: &wake::Event, stream: &mut StreamRow, position: u64, time: Micros) {
+    fn wake(&mut self, event: &wake::Event, stream: &mut StreamRow, at: At) {
+        let At { position, time, .. } = at;
         match event {
             wake::Event::DeliveryReceived(received) => {
                 let row = self.received(received, stream, position, time);
@@ -150,10 +158,11 @@ impl Views {
         row
     }
 
-    fn inbox(&mut self, event: &inbox::Event, stream: &mut StreamRow, position: u64, time: Micros) {
+    fn inbox(&mut self, event: &inbox::Event, stream: &mut StreamRow, at: At) {
+        let position = at.position;
         match event {
             inbox::Event::AnswerHeld(held) => self.change(held.delivery_id, position, |row| {
-                row.answer_position = Some(position);
+                row.answer_position = at.has_content.then_some(position);
                 row.hold = Some(HoldRow {
                     by: held.by.clone(),
                     channel: channel_code(held.channel),
@@ -168,7 +177,7 @@ impl Views {
                 })
             }
             inbox::Event::DeliveryAnswered(answered) => {
-                self.answered(answered, stream, position, time);
+                self.answered(answered, stream, at);
             }
             inbox::Event::DeliverySeen(seen) => self.mention(seen.delivery_id, position),
             inbox::Event::ContentErased(erased) => {
@@ -187,8 +196,7 @@ impl Views {
         &mut self,
         answered: &inbox::event::DeliveryAnswered,
         stream: &mut StreamRow,
-        position: u64,
-        time: Micros,
+        at: At,
     ) {
         let status = verdict_code(answered.status);
         let Some(pending_no) = self
@@ -203,15 +211,15 @@ impl Views {
         let lane_no = lane.next_no;
         lane.next_no += 1;
         lane.count += 1;
-        self.change(answered.delivery_id, position, |row| {
+        self.change(answered.delivery_id, at.position, |row| {
             row.status = status;
-            row.changed_at = time;
+            row.changed_at = at.time;
             row.lane_no = lane_no;
             row.answered_by = Some(answered.by.clone());
             row.hold = None;
             // A held answer's texts are where it was held.
             if !answered.held {
-                row.answer_position = Some(position);
+                row.answer_position = at.has_content.then_some(at.position);
             }
         });
     }

@@ -72,7 +72,7 @@ pub async fn receipt(
             None => ReceiptPart::erased(&commitment.name),
             Some(part) => {
                 let plain = vault
-                    .open_part(position, &part.name, part.bytes.clone())
+                    .open_part(position, &part.name, &part.bytes)
                     .ok_or(ProofFault::Sealed("its"))?;
                 ReceiptPart::present(&part.name, &part.salt, &plain)
             }
@@ -91,14 +91,13 @@ pub async fn receipt(
 }
 
 async fn previous(store: &dyn Store, entry: &EntryRow) -> Result<Option<Hash>, ProofFault> {
-    if entry.seq == 0 {
+    let Some(prev) = entry.prev else {
         return Ok(None);
-    }
+    };
     let query = EntryQuery {
-        stream: Some(entry.stream),
-        to: Some(entry.position),
+        from: prev,
+        to: Some(prev + 1),
         limit: 1,
-        newest_first: true,
         ..Default::default()
     };
     Ok(store
@@ -172,10 +171,7 @@ pub async fn verify(
             let opened: Vec<_> = entry
                 .parts
                 .iter()
-                .map(|part| {
-                    let plain = vault.open_part(entry.position, &part.name, part.bytes.clone());
-                    (part, plain)
-                })
+                .map(|part| vault.open_part(entry.position, &part.name, &part.bytes))
                 .collect();
             let mut parts = Vec::with_capacity(1 + opened.len());
             parts.push(StoredPart {
@@ -183,7 +179,7 @@ pub async fn verify(
                 salt: entry.facts_salt,
                 bytes: entry.facts,
             });
-            for (part, plain) in &opened {
+            for (part, plain) in entry.parts.iter().zip(&opened) {
                 match plain {
                     Some(plain) => {
                         parts.push(StoredPart {
@@ -266,9 +262,9 @@ fn export_entry<W: Write>(
                 None => None,
                 Some(part) => {
                     let plain = vault
-                        .open_part(position, &part.name, part.bytes.clone())
+                        .open_part(position, &part.name, &part.bytes)
                         .ok_or(ProofFault::Sealed("some"))?;
-                    Some((part.salt, plain.into()))
+                    Some((part.salt, plain))
                 }
             },
         };

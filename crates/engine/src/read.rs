@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use store::{
-    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, SweepQuery,
+    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery, SweepQuery,
 };
 use trail::{Header, Micros};
 use uuid::Uuid;
@@ -39,10 +39,22 @@ impl Row {
     }
 }
 
+/// An answer as stored, of either shape of row.
+struct Answer<'a> {
+    id: Uuid,
+    status: u8,
+    changed_at: Micros,
+    position: Option<u64>,
+    erased: bool,
+    feedback: &'a Option<Vec<u8>>,
+    edited_content: &'a Option<Vec<u8>>,
+}
+
 /// One page of a sweep, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct SweepAnswer {
-    pub deliveries: Vec<Vec<u8>>,
+    /// The deliveries as JSON, with commas between them.
+    pub deliveries: Vec<u8>,
     pub total: u64,
     pub has_more: bool,
     pub next_since: Option<Micros>,
@@ -51,7 +63,7 @@ pub struct SweepAnswer {
 #[derive(Clone, Debug)]
 pub struct InboxAnswer {
     pub rows: Vec<Row>,
-    pub next: Option<u64>,
+    pub next: Option<Micros>,
 }
 
 /// What an inbox request asks for.
@@ -62,7 +74,7 @@ pub struct InboxAsk {
     pub statuses: Vec<Status>,
     pub test: Option<bool>,
     pub search: Option<String>,
-    pub before: Option<u64>,
+    pub before: Option<Micros>,
     pub limit: usize,
 }
 
@@ -89,20 +101,36 @@ impl Shared {
 
     fn response_bytes(&self, answered: &AnsweredRow) -> store::Result<Vec<u8>> {
         let row = &answered.delivery;
-        let status = project::status(row.status);
-        let position = row.answer_position.unwrap_or_default();
-        let feedback = self.text(position, "feedback", &answered.feedback)?;
-        let edited = self.text(position, "edited_content", &answered.edited_content)?;
-        let answered_at = (status != Status::Pending).then_some(row.changed_at);
-        Ok(Response {
-            delivery_id: row.id,
+        let mut body = Vec::with_capacity(192);
+        let answer = Answer {
+            id: row.id,
+            status: row.status,
+            changed_at: row.changed_at,
+            position: row.answer_position,
+            erased: row.erased,
+            feedback: &answered.feedback,
+            edited_content: &answered.edited_content,
+        };
+        self.write_response(&answer, &mut body)?;
+        Ok(body)
+    }
+
+    /// The one place where an answer becomes the bytes that an agent gets.
+    fn write_response(&self, answer: &Answer<'_>, body: &mut Vec<u8>) -> store::Result<()> {
+        let status = project::status(answer.status);
+        let position = answer.position.unwrap_or_default();
+        let feedback = self.text(position, "feedback", answer.feedback)?;
+        let edited = self.text(position, "edited_content", answer.edited_content)?;
+        Response {
+            delivery_id: answer.id,
             status,
             feedback: feedback.as_deref(),
             edited_content: edited.as_deref(),
-            responded_at: answered_at,
-            content_erased: row.erased,
+            responded_at: (status != Status::Pending).then_some(answer.changed_at),
+            content_erased: answer.erased,
         }
-        .to_bytes())
+        .write(body);
+        Ok(())
     }
 
     /// Opens a stored text; it is JSON, exactly as it was received.
@@ -115,8 +143,8 @@ impl Shared {
         let Some(stored) = stored else {
             return Ok(None);
         };
-        let plain = self.vault.open_part(position, name, stored.clone());
-        let text = plain.and_then(|bytes| String::from_utf8(bytes).ok());
+        let plain = self.vault.open_part(position, name, stored);
+        let text = plain.and_then(|bytes| String::from_utf8(bytes.into_owned()).ok());
         let value = text.and_then(|text| RawValue::from_string(text).ok());
         let damaged = || store::Error::Damaged(format!("part {name} of entry {position}"));
         value.map(Some).ok_or_else(damaged)
@@ -159,15 +187,25 @@ impl Shared {
             limit: sweep.limit,
         };
         let page = self.store.sweep(query).await?;
-        let last = page.rows.last().map(|row| row.delivery.changed_at);
-        let deliveries: Vec<Vec<u8>> = page
-            .rows
-            .iter()
-            .map(|row| self.response_bytes(row))
-            .collect::<store::Result<_>>()?;
+        let mut deliveries = Vec::with_capacity(200 * page.rows.len());
+        for (place, row) in page.rows.iter().enumerate() {
+            if place > 0 {
+                deliveries.push(b',');
+            }
+            let answer = Answer {
+                id: row.id,
+                status: row.status,
+                changed_at: row.changed_at,
+                position: row.answer_position,
+                erased: row.erased,
+                feedback: &row.feedback,
+                edited_content: &row.edited_content,
+            };
+            self.write_response(&answer, &mut deliveries)?;
+        }
         Ok(SweepAnswer {
-            has_more: page.total > deliveries.len() as u64,
-            next_since: last.or(sweep.since),
+            has_more: page.total > page.rows.len() as u64,
+            next_since: page.rows.last().map(|row| row.changed_at).or(sweep.since),
             total: page.total,
             deliveries,
         })
@@ -222,6 +260,30 @@ impl Shared {
             .into_iter()
             .map(|row| self.entry(row))
             .collect()
+    }
+
+    /// Entries of one agent, newest first, and where the next page starts.
+    pub async fn agent_entries(
+        &self,
+        stream: u64,
+        from: Option<u64>,
+        limit: usize,
+    ) -> store::Result<(Vec<Entry>, Option<u64>)> {
+        let query = StreamQuery {
+            stream,
+            from,
+            limit,
+        };
+        let rows = self.store.stream_entries(query).await?;
+        let next = rows
+            .last()
+            .filter(|_| rows.len() == limit)
+            .and_then(|row| row.prev);
+        let entries = rows
+            .into_iter()
+            .map(|row| self.entry(row))
+            .collect::<store::Result<_>>()?;
+        Ok((entries, next))
     }
 
     fn entry(&self, row: EntryRow) -> store::Result<Entry> {

@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use store::{EntryQuery, Needs, Store, StreamRow};
 use trail::Header;
 
-use crate::{event::Event, project::Views};
+use crate::{
+    event::Event,
+    project::{At, Views},
+};
 
 /// Entries projected in one transaction.
 const CHUNK: usize = 1000;
@@ -57,15 +60,20 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
             if !needs.streams.contains(&name) {
                 needs.streams.push(name.clone());
             }
-            read.push((entry.position, name, header.time, event));
+            let at = At {
+                position: entry.position,
+                time: header.time,
+                has_content: header.parts.len() > 1,
+            };
+            read.push((name, at, event));
         }
         let mut loaded = store.load(&needs).await?;
         let mut streams: HashMap<String, StreamRow> = std::mem::take(&mut loaded.streams);
         let mut views = Views::default();
         views.add_loaded(&mut loaded);
-        for (position, name, time, event) in read {
+        for (name, at, event) in read {
             if let Some(stream) = streams.get_mut(&name) {
-                views.project(&event, stream, &mut accounts, position, time);
+                views.project(&event, stream, &mut accounts, at);
             }
         }
         let mut batch = views.into_batch();

@@ -15,7 +15,13 @@ use store::{
 use trail::{Checkpoint, Draft, Micros, Part, entry::FACTS, merkle};
 use uuid::Uuid;
 
-use crate::{core::Core, event::Event, keys, project::Views, shared::Shared};
+use crate::{
+    core::Core,
+    event::Event,
+    keys,
+    project::{At, Views},
+    shared::Shared,
+};
 
 #[derive(Debug)]
 pub struct Stage<'a> {
@@ -91,6 +97,7 @@ impl<'a> Stage<'a> {
         let time = self.now.max(Micros(self.core.last_time.0 + 1));
         let position = self.core.frontier.size();
         let mut row = self.take_stream(stream);
+        let has_content = !content.is_empty();
         let facts = Part {
             name: Cow::Borrowed(FACTS),
             salt: self.random.bytes()?,
@@ -130,6 +137,7 @@ impl<'a> Stage<'a> {
             position,
             stream: row.no,
             seq: sealed.seq,
+            prev: row.last,
             header: sealed.header,
             entry_hash: sealed.entry_hash,
             facts_salt: facts.salt,
@@ -138,8 +146,17 @@ impl<'a> Stage<'a> {
         });
         row.head = Some(sealed.entry_hash);
         row.next_seq += 1;
-        self.views
-            .project(&event, &mut row, &mut self.core.accounts, position, time);
+        row.last = Some(position);
+        self.views.project(
+            &event,
+            &mut row,
+            &mut self.core.accounts,
+            At {
+                position,
+                time,
+                has_content,
+            },
+        );
         self.core.last_time = time;
         self.core.streams.insert(stream.to_owned(), row);
         Ok((position, time))
@@ -174,6 +191,7 @@ impl<'a> Stage<'a> {
                 name: name.to_owned(),
                 next_seq: 0,
                 head: None,
+                last: None,
                 lanes: Default::default(),
             }
         })

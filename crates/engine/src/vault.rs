@@ -4,6 +4,8 @@
 //! from before a body key was given still reads. Position and part name are
 //! bound in: a sealed part cannot be moved elsewhere.
 
+use std::borrow::Cow;
+
 use chacha20poly1305::{
     KeyInit as _, XChaCha20Poly1305, XNonce,
     aead::{Aead as _, Payload},
@@ -121,15 +123,22 @@ impl Vault {
     }
 
     /// `None` when it was sealed with a key that is not here.
-    pub fn open_part(&self, position: u64, name: &str, stored: Vec<u8>) -> Option<Vec<u8>> {
+    pub fn open_part<'a>(
+        &self,
+        position: u64,
+        name: &str,
+        stored: &'a [u8],
+    ) -> Option<Cow<'a, [u8]>> {
         if stored.first() != Some(&SEALED) {
-            return Some(stored);
+            return Some(Cow::Borrowed(stored));
         }
         let cipher = self
             .body
             .iter()
             .find(|cipher| stored[1..].starts_with(&cipher.id))?;
-        cipher.open(&stored, &part_bound(position, name))
+        cipher
+            .open(stored, &part_bound(position, name))
+            .map(Cow::Owned)
     }
 
     pub fn seal_secret(&self, name: &str, secret: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -24,6 +24,9 @@ use crate::{
 
 /// Commands in one commit. More would lengthen a commit without saving syncs.
 const BATCH: usize = 512;
+/// How long a batch may wait for as many commands as came lately.
+const GATHER_STEP: Duration = Duration::from_micros(100);
+const GATHER_STEPS: usize = 5;
 /// Timers looked at in one go.
 const TIMERS: usize = 256;
 /// Deliveries erased in one commit.
@@ -55,6 +58,8 @@ pub struct Writer {
     core: Option<Core>,
     index_at: Option<Instant>,
     chores_at: Instant,
+    /// How many commands came at once lately.
+    expected: usize,
 }
 
 impl Writer {
@@ -70,6 +75,7 @@ impl Writer {
             core: Some(core),
             index_at: Some(Instant::now()),
             chores_at: Instant::now() + CHORES,
+            expected: 0,
         };
         if writer
             .core
@@ -145,6 +151,7 @@ impl Writer {
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
+            self.gather(&mut jobs, &mut batch);
             let mut stopping = None;
             let mut retain = Vec::new();
             let mut commands = Vec::with_capacity(batch.len());
@@ -170,6 +177,23 @@ impl Writer {
                 return;
             }
         }
+    }
+
+    /// While many ask at once, waits a moment for those that are about to: a
+    /// commit costs the same for one command and for fifty. Whoever is alone
+    /// never waits.
+    fn gather(&mut self, jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+        for _ in 0..GATHER_STEPS {
+            if batch.len() >= self.expected {
+                break;
+            }
+            std::thread::sleep(GATHER_STEP);
+            while batch.len() < BATCH {
+                let Ok(job) = jobs.try_recv() else { break };
+                batch.push(job);
+            }
+        }
+        self.expected = batch.len().max(self.expected * 7 / 8);
     }
 
     fn sleep_for(&self) -> Duration {

@@ -7,12 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    extract::{MatchedPath, Request, State},
-    http::StatusCode,
-    middleware::Next,
-    response::Response,
-};
+use axum::http::StatusCode;
 
 use crate::App;
 
@@ -46,7 +41,7 @@ struct Door {
 }
 
 impl Metrics {
-    fn observe(&self, path: &str, status: StatusCode, took: Duration) {
+    pub fn observe(&self, path: &str, status: StatusCode, took: Duration) {
         let place = match DOORS.iter().position(|door| *door == path) {
             Some(place) => place,
             None if path.starts_with("/api/v1") => 3,
@@ -63,17 +58,6 @@ impl Metrics {
         door.buckets[bucket].fetch_add(1, Relaxed);
         door.total_micros.fetch_add(micros, Relaxed);
     }
-}
-
-/// Counts every request by its route.
-pub async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
-    let started = std::time::Instant::now();
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let response = next.run(request).await;
-    let path = path.as_ref().map_or("other", |path| path.as_str());
-    app.metrics
-        .observe(path, response.status(), started.elapsed());
-    response
 }
 
 /// The whole page.

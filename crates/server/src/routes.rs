@@ -11,7 +11,6 @@ use axum::{
 use crate::{
     App, Problem,
     api::{agents, events, inbox, keys, operations, retention, trail, users, webhooks},
-    metrics,
     openapi::{Auth, Doc, doc},
     transport::{self, Listener},
     wake,
@@ -465,14 +464,9 @@ pub fn router(app: App, listener: Listener) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(
-            app.clone(),
-            metrics::observe,
-        ))
-        .layer(middleware::from_fn_with_state(
             (app.clone(), listener),
             transport::check,
         ))
-        .layer(middleware::map_response(safe_headers))
         .with_state(app)
 }
 
@@ -483,22 +477,4 @@ async fn not_found() -> Problem {
 async fn wrong_method() -> Response {
     let detail = "This address does not take that method. See /openapi.json.";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail).into_response()
-}
-
-/// What is served is data: no browser should run, frame or sniff it.
-async fn safe_headers(mut response: Response) -> Response {
-    use axum::http::{HeaderValue, header};
-    let headers = response.headers_mut();
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
-    );
-    headers
-        .entry(header::CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
-    response
 }

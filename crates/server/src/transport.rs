@@ -2,11 +2,14 @@
 //! proxy the proxy must have spoken HTTPS; everything else is refused, never
 //! redirected.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    time::Instant,
+};
 
 use axum::{
-    extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    extract::{ConnectInfo, MatchedPath, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -30,11 +33,41 @@ pub struct Peer {
     pub local: bool,
 }
 
+/// Around every request: whether it may arrive, how long it took, and headers
+/// that keep a browser from running, framing or sniffing what is only data.
 pub async fn check(
     State((app, listener)): State<(App, Listener)>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let started = Instant::now();
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = match peer(&app, listener, &request) {
+        Ok(peer) => {
+            request.extensions_mut().insert(peer);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    );
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    let path = path.as_ref().map_or("other", |path| path.as_str());
+    app.metrics
+        .observe(path, response.status(), started.elapsed());
+    response
+}
+
+fn peer(app: &App, listener: Listener, request: &Request) -> Result<Peer, Problem> {
     let socket = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
@@ -42,24 +75,17 @@ pub async fn check(
     let address = socket
         .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
         .to_canonical();
-    let peer = match listener {
+    match listener {
         Listener::Local => Ok(Peer {
             address,
             local: true,
         }),
-        _ if !app.settings.proxies.is_empty() => behind_proxy(&app, address, request.headers()),
+        _ if !app.settings.proxies.is_empty() => behind_proxy(app, address, request.headers()),
         Listener::Tls => Ok(Peer {
             address,
             local: false,
         }),
-        Listener::Plain => plain(address, &request),
-    };
-    match peer {
-        Ok(peer) => {
-            request.extensions_mut().insert(peer);
-            next.run(request).await
-        }
-        Err(problem) => problem.into_response(),
+        Listener::Plain => plain(address, request),
     }
 }
 

@@ -23,7 +23,9 @@ use uuid::Uuid;
 
 pub use batch::{Batch, Loaded, Needs};
 pub use error::Error;
-pub use query::{EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, SweepPage, SweepQuery};
+pub use query::{
+    EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
+};
 pub use rows::*;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -83,6 +85,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Entries about one delivery, oldest first.
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
+    async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>>;
     async fn stream_names(&self) -> Result<Vec<(u64, String)>>;
     /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;

@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use crate::rows::{AnsweredRow, DeliveryRow};
+use crate::rows::{DeliveryRow, SweptRow};
 
 /// Deliveries of one stream with one status, in the order of their changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct SweepQuery {
 
 #[derive(Clone, Debug)]
 pub struct SweepPage {
-    pub rows: Vec<AnsweredRow>,
+    pub rows: Vec<SweptRow>,
     /// All that match after `since`, not only these.
     pub total: u64,
 }
@@ -36,11 +36,12 @@ pub struct InboxFilter {
     pub search: Option<String>,
 }
 
-/// Newest first, before the cursor.
+/// What changed last comes first: a new delivery, or one just answered.
 #[derive(Clone, Debug)]
 pub struct InboxQuery {
     pub filter: InboxFilter,
-    pub before: Option<u64>,
+    /// Only what changed before this moment.
+    pub before: Option<Micros>,
     pub limit: usize,
 }
 
@@ -50,13 +51,21 @@ pub struct InboxPage {
     /// Where the next page starts, if there may be one. A page can be short, or
     /// even empty, and still have a next one: how much one request looks
     /// through is bounded.
-    pub next: Option<u64>,
+    pub next: Option<Micros>,
 }
 
-/// Entries from a position on, of one stream or of all.
+/// Entries of one stream, newest first, along its links.
+#[derive(Clone, Debug)]
+pub struct StreamQuery {
+    pub stream: u64,
+    /// Where to begin: an entry of the stream; its last one if not given.
+    pub from: Option<u64>,
+    pub limit: usize,
+}
+
+/// Entries of all streams from a position on.
 #[derive(Clone, Debug, Default)]
 pub struct EntryQuery {
-    pub stream: Option<u64>,
     pub from: u64,
     /// Exclusive.
     pub to: Option<u64>,

@@ -20,6 +20,8 @@ pub struct StreamRow {
     pub name: String,
     pub next_seq: u64,
     pub head: Option<Hash>,
+    /// The position of its last entry.
+    pub last: Option<u64>,
     /// By status: how many deliveries, and the number the next one gets.
     pub lanes: [LaneRow; 4],
 }
@@ -36,6 +38,8 @@ pub struct EntryRow {
     pub position: u64,
     pub stream: u64,
     pub seq: u64,
+    /// The position of the entry before it in its stream.
+    pub prev: Option<u64>,
     pub header: Vec<u8>,
     pub entry_hash: Hash,
     pub facts_salt: Salt,
@@ -97,7 +101,8 @@ pub struct DeliveryRow {
     pub timed_out: bool,
     pub callback: Option<String>,
     pub answered_by: Option<String>,
-    /// The entry whose parts are the texts of the answer, or of the held one.
+    /// The entry whose parts are the texts of the answer, or of the held one;
+    /// `None` when it has no texts.
     pub answer_position: Option<u64>,
     pub hold: Option<HoldRow>,
     pub erased: bool,
@@ -111,6 +116,19 @@ pub struct HoldRow {
     pub channel: u8,
     pub status: u8,
     pub until: Micros,
+}
+
+/// What a sweep says of one delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweptRow {
+    pub no: u64,
+    pub id: Uuid,
+    pub status: u8,
+    pub changed_at: Micros,
+    pub answer_position: Option<u64>,
+    pub erased: bool,
+    pub feedback: Option<Vec<u8>>,
+    pub edited_content: Option<Vec<u8>>,
 }
 
 /// A delivery with the texts of its answer.

@@ -34,32 +34,37 @@ pub async fn index(
     reader: Reader,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let mut ask = EntryQuery {
-        limit: 50,
-        newest_first: true,
-        ..EntryQuery::default()
-    };
-    let mut event_type = None;
+    let (mut agent, mut event_type, mut cursor, mut limit) = (None, None, None, 50);
     for (name, value) in pairs(&query) {
         match name.as_str() {
-            "agent_id" => match app.shared().agents().stream(&value) {
-                Some(stream) => ask.stream = Some(stream),
-                None => {
-                    return Ok(Json(json!({ "entries": [], "next_cursor": null })).into_response());
-                }
-            },
+            "agent_id" => agent = Some(value),
             "event_type" => event_type = Some(value),
-            "cursor" => ask.to = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
+            "cursor" => cursor = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => limit = number("limit", &value, 1..=200)? as usize,
             _ => {}
         }
     }
-    let limit = ask.limit;
-    let found = app.shared().entries(ask).await?;
-    let next_cursor = found
-        .last()
-        .filter(|_| found.len() == limit)
-        .map(|entry| entry.position.to_string());
+    let shared = app.shared();
+    let (found, next) = match agent {
+        Some(agent_id) => match shared.agents().stream(&agent_id) {
+            Some(stream) => shared.agent_entries(stream, cursor, limit).await?,
+            None => (Vec::new(), None),
+        },
+        None => {
+            let to = cursor.map(|cursor| cursor.saturating_add(1));
+            let ask = EntryQuery {
+                to,
+                limit,
+                newest_first: true,
+                ..EntryQuery::default()
+            };
+            let found = shared.entries(ask).await?;
+            let last = found.last().filter(|_| found.len() == limit);
+            let next = last.and_then(|entry| entry.position.checked_sub(1));
+            (found, next)
+        }
+    };
+    let next_cursor = next.map(|next| next.to_string());
     let entries: Vec<_> = found
         .into_iter()
         .filter(|entry| reader.is_owner || is_public(entry))

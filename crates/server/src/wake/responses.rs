@@ -24,14 +24,9 @@ pub async fn responses(
     )?;
     let page = app.shared().sweep(&sweep, &key).await?;
 
-    let mut body = Vec::with_capacity(64 + page.deliveries.iter().map(Vec::len).sum::<usize>());
+    let mut body = Vec::with_capacity(128 + page.deliveries.len());
     body.extend_from_slice(b"{\"deliveries\":[");
-    for (place, delivery) in page.deliveries.iter().enumerate() {
-        if place > 0 {
-            body.push(b',');
-        }
-        body.extend_from_slice(delivery);
-    }
+    body.extend_from_slice(&page.deliveries);
     let next_since = page
         .next_since
         .map_or("null".to_owned(), |at| format!("\"{at}\""));

@@ -1,11 +1,12 @@
-//! Pages of the inbox, newest first.
+//! Pages of the inbox: what changed last comes first.
 //!
-//! Status, kind and agent have an index that yields numbers in page order, so
-//! a page costs the same among ten deliveries and among a million. What no
-//! index knows (tests, the other filters of a search) is checked row by row,
-//! and one request looks at no more than [`LOOKED_AT`] rows.
+//! Status, kind and agent have an index that yields rows in page order, so a
+//! page costs the same among ten deliveries and among a million. What no index
+//! is ordered by (tests, an agent's kinds, the other filters of a search) is
+//! checked on the way, and one request looks at no more than [`LOOKED_AT`] rows.
 
 use rusqlite::{Connection, params};
+use trail::Micros;
 
 use crate::{
     DeliveryRow, InboxFilter, InboxPage, InboxQuery,
@@ -15,14 +16,23 @@ use crate::{
 const LOOKED_AT: usize = 2000;
 const ALL: [u8; 4] = [0, 1, 2, 3];
 
+/// A row's place in the page order, and its number.
+type Place = (i64, u64);
+
 pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
     let filter = &query.filter;
-    let exact = filter.search.is_none() && filter.test.is_none();
-    let enough = if exact { query.limit + 1 } else { LOOKED_AT };
-    let before = query.before.map_or(i64::MAX, |before| before as i64);
-    let numbers = match &filter.search {
-        Some(words) => search::matches(connection, words, before, enough)?,
-        None => newest(connection, filter, before, enough)?,
+    let before = query.before.map_or(i64::MAX, |before| before.0);
+    let (places, enough) = match &filter.search {
+        Some(words) => (
+            search::matches(connection, words, before, LOOKED_AT)?,
+            LOOKED_AT,
+        ),
+        None => {
+            let exact =
+                filter.test.is_none() && (filter.stream.is_none() || filter.kinds.is_empty());
+            let enough = if exact { query.limit + 1 } else { LOOKED_AT };
+            (latest(connection, filter, before, enough)?, enough)
+        }
     };
     let mut find = connection.prepare_cached(&format!(
         "SELECT {} FROM deliveries WHERE no = ?1",
@@ -32,56 +42,67 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
         rows: Vec::with_capacity(query.limit),
         next: None,
     };
-    for (looked_at, no) in numbers.iter().enumerate() {
+    for (changed_at, no) in &places {
         if page.rows.len() == query.limit {
-            page.next = page.rows.last().map(|row| row.no);
+            page.next = page.rows.last().map(|row| row.changed_at);
             return Ok(page);
         }
         let row = find.query_row([*no as i64], records::delivery)?;
         if accepts(filter, &row) {
             page.rows.push(row);
         }
-        if looked_at + 1 == LOOKED_AT {
-            page.next = Some(*no);
-        }
+        page.next = Some(Micros(*changed_at));
+    }
+    if places.len() < enough {
+        page.next = None;
     }
     Ok(page)
 }
 
-/// The newest numbers of all (status, kind) ranges that the filter names.
-fn newest(
+/// The latest places of all ranges that the filter names.
+fn latest(
     connection: &Connection,
     filter: &InboxFilter,
     before: i64,
     enough: usize,
-) -> rusqlite::Result<Vec<u64>> {
-    let mut find = connection.prepare_cached(match filter.stream {
-        None => {
-            "SELECT no FROM deliveries INDEXED BY deliveries_by_kind
-             WHERE status = ?1 AND kind = ?2 AND no < ?3 ORDER BY no DESC LIMIT ?4"
-        }
-        Some(_) => {
-            "SELECT no FROM deliveries INDEXED BY deliveries_by_agent
-             WHERE stream = ?5 AND status = ?1 AND kind = ?2 AND no < ?3 ORDER BY no DESC LIMIT ?4"
-        }
-    })?;
-    let mut numbers = Vec::new();
+) -> rusqlite::Result<Vec<Place>> {
+    let mut places: Vec<Place> = Vec::new();
+    let enough_rows = enough as i64;
     for status in or_all(&filter.statuses) {
-        for kind in or_all(&filter.kinds) {
-            let mut rows = match filter.stream {
-                None => find.query(params![status, kind, before, enough as i64])?,
-                Some(agent) => {
-                    find.query(params![status, kind, before, enough as i64, agent as i64])?
+        match filter.stream {
+            Some(agent) => {
+                let mut find = connection.prepare_cached(
+                    "SELECT changed_at, no FROM deliveries INDEXED BY deliveries_by_lane
+                     WHERE stream = ?1 AND status = ?2 AND changed_at < ?3
+                     ORDER BY changed_at DESC LIMIT ?4",
+                )?;
+                let bounds = params![agent as i64, status, before, enough_rows];
+                collect(find.query(bounds)?, &mut places)?;
+            }
+            None => {
+                for kind in or_all(&filter.kinds) {
+                    let mut find = connection.prepare_cached(
+                        "SELECT changed_at, no FROM deliveries INDEXED BY deliveries_by_kind
+                         WHERE status = ?1 AND kind = ?2 AND changed_at < ?3
+                         ORDER BY changed_at DESC LIMIT ?4",
+                    )?;
+                    let bounds = params![status, kind, before, enough_rows];
+                    collect(find.query(bounds)?, &mut places)?;
                 }
-            };
-            while let Some(row) = rows.next()? {
-                numbers.push(records::number(row, 0)?);
             }
         }
     }
-    numbers.sort_unstable_by(|a, b| b.cmp(a));
-    numbers.truncate(enough);
-    Ok(numbers)
+    // Change times are unique, so this is a total order.
+    places.sort_unstable_by(|a, b| b.cmp(a));
+    places.truncate(enough);
+    Ok(places)
+}
+
+fn collect(mut rows: rusqlite::Rows<'_>, places: &mut Vec<Place>) -> rusqlite::Result<()> {
+    while let Some(row) = rows.next()? {
+        places.push((row.get(0)?, records::number(row, 1)?));
+    }
+    Ok(())
 }
 
 fn or_all(codes: &[u8]) -> &[u8] {

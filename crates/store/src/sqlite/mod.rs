@@ -27,7 +27,8 @@ use uuid::Uuid;
 
 use crate::{
     AccountRow, AnsweredRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
-    Error, HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, SweepPage, SweepQuery,
+    Error, HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, StreamQuery, SweepPage,
+    SweepQuery,
 };
 use readers::Readers;
 
@@ -298,6 +299,11 @@ impl Store for Sqlite {
 
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>> {
         self.read_long(move |connection| records::entries(connection, &query))
+            .await
+    }
+
+    async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>> {
+        self.read_long(move |connection| records::stream_entries(connection, &query))
             .await
     }
 

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     AnsweredRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow, PartRow,
+    StreamQuery,
 };
 
 /// Parts of one entry are numbered within this: more than any event has.
@@ -60,24 +61,33 @@ pub fn delivery_by_id(connection: &Connection, id: Uuid) -> rusqlite::Result<Opt
 
 /// Adds the texts of the answer, if there is one and it is final.
 pub fn answered(connection: &Connection, delivery: DeliveryRow) -> rusqlite::Result<AnsweredRow> {
-    let mut row = AnsweredRow {
-        delivery,
-        feedback: None,
-        edited_content: None,
+    let (feedback, edited_content) = match (delivery.status, delivery.answer_position) {
+        (1.., Some(position)) => texts(connection, position)?,
+        _ => (None, None),
     };
-    if let (1.., Some(position)) = (row.delivery.status, row.delivery.answer_position) {
-        let mut find = connection
-            .prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
-        let mut found = find.query(part_range(position))?;
-        while let Some(part) = found.next()? {
-            match part.get_ref(0)?.as_str()? {
-                "feedback" => row.feedback = part.get(1)?,
-                "edited_content" => row.edited_content = part.get(1)?,
-                _ => {}
-            }
+    Ok(AnsweredRow {
+        delivery,
+        feedback,
+        edited_content,
+    })
+}
+
+/// The two texts of an answer: feedback and edited content.
+type Texts = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+pub fn texts(connection: &Connection, position: u64) -> rusqlite::Result<Texts> {
+    let mut texts: Texts = (None, None);
+    let mut find =
+        connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
+    let mut found = find.query(part_range(position))?;
+    while let Some(part) = found.next()? {
+        match part.get_ref(0)?.as_str()? {
+            "feedback" => texts.0 = part.get(1)?,
+            "edited_content" => texts.1 = part.get(1)?,
+            _ => {}
         }
     }
-    Ok(row)
+    Ok(texts)
 }
 
 fn part_range(position: u64) -> (i64, i64) {
@@ -110,7 +120,7 @@ fn parts(connection: &Connection, position: u64) -> rusqlite::Result<Vec<PartRow
         .collect()
 }
 
-const ENTRY: &str = "position, stream, seq, header, entry_hash, facts_salt, facts";
+const ENTRY: &str = "position, stream, seq, header, entry_hash, facts_salt, facts, prev";
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     Ok(EntryRow {
@@ -121,6 +131,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         entry_hash: Hash(row.get(4)?),
         facts_salt: row.get(5)?,
         facts: row.get(6)?,
+        prev: row.get::<_, Option<i64>>(7)?.map(|prev| prev as u64),
         parts: Vec::new(),
     })
 }
@@ -128,30 +139,46 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
 pub fn entries(connection: &Connection, query: &EntryQuery) -> rusqlite::Result<Vec<EntryRow>> {
     let to = query.to.map_or(i64::MAX, |to| to as i64);
     let order = if query.newest_first { "DESC" } else { "ASC" };
-    let mut found: Vec<EntryRow> = match query.stream {
-        None => connection
-            .prepare_cached(&format!(
-                "SELECT {ENTRY} FROM entries WHERE position >= ?1 AND position < ?2
-                 ORDER BY position {order} LIMIT ?3"
-            ))?
-            .query_map(params![query.from as i64, to, query.limit as i64], entry)?
-            .collect::<rusqlite::Result<_>>()?,
-        // Within a stream seq and position grow together, so the index serves.
-        Some(stream) => connection
-            .prepare_cached(&format!(
-                "SELECT {ENTRY} FROM entries WHERE stream = ?4 AND position >= ?1 AND position < ?2
-                 ORDER BY seq {order} LIMIT ?3"
-            ))?
-            .query_map(
-                params![query.from as i64, to, query.limit as i64, stream as i64],
-                entry,
-            )?
-            .collect::<rusqlite::Result<_>>()?,
-    };
+    let mut found: Vec<EntryRow> = connection
+        .prepare_cached(&format!(
+            "SELECT {ENTRY} FROM entries WHERE position >= ?1 AND position < ?2
+             ORDER BY position {order} LIMIT ?3"
+        ))?
+        .query_map(params![query.from as i64, to, query.limit as i64], entry)?
+        .collect::<rusqlite::Result<_>>()?;
     if query.with_parts {
         for entry in &mut found {
             entry.parts = parts(connection, entry.position)?;
         }
+    }
+    Ok(found)
+}
+
+pub fn stream_entries(
+    connection: &Connection,
+    query: &StreamQuery,
+) -> rusqlite::Result<Vec<EntryRow>> {
+    let mut next: Option<i64> = match query.from {
+        Some(from) => Some(from as i64),
+        None => connection
+            .prepare_cached("SELECT last FROM streams WHERE no = ?1")?
+            .query_row([query.stream as i64], |row| row.get(0))
+            .optional()?
+            .flatten(),
+    };
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT {ENTRY} FROM entries WHERE position = ?1 AND stream = ?2"
+    ))?;
+    let mut found = Vec::new();
+    while let Some(position) = next.filter(|_| found.len() < query.limit) {
+        let Some(row) = find
+            .query_row([position, query.stream as i64], entry)
+            .optional()?
+        else {
+            break;
+        };
+        next = row.prev.map(|prev| prev as i64);
+        found.push(row);
     }
     Ok(found)
 }

@@ -13,12 +13,14 @@ CREATE TABLE entries (
     position   INTEGER PRIMARY KEY,
     stream     INTEGER NOT NULL,
     seq        INTEGER NOT NULL,
+    -- The entry before it in its stream: a stream is read along these links,
+    -- newest first, and needs no index.
+    prev       INTEGER,
     header     BLOB NOT NULL,
     entry_hash BLOB NOT NULL,
     facts_salt BLOB NOT NULL,
     facts      BLOB NOT NULL
 );
-CREATE UNIQUE INDEX entries_by_stream ON entries (stream, seq);
 
 -- What may be erased: no = position * 16 + place in the header. The only copy
 -- of agents' and people's content, outside the full-text index.
@@ -34,6 +36,7 @@ CREATE TABLE streams (
     name     TEXT NOT NULL UNIQUE,
     next_seq INTEGER NOT NULL,
     head     BLOB,
+    last     INTEGER,
     lanes    BLOB NOT NULL
 );
 
@@ -80,9 +83,8 @@ CREATE TABLE deliveries (
     due_at          INTEGER
 );
 CREATE UNIQUE INDEX deliveries_by_id ON deliveries (id);
-CREATE INDEX deliveries_by_lane ON deliveries (stream, status, changed_at, lane_no);
-CREATE INDEX deliveries_by_kind ON deliveries (status, kind, no);
-CREATE INDEX deliveries_by_agent ON deliveries (stream, status, kind, no);
+CREATE INDEX deliveries_by_lane ON deliveries (stream, status, changed_at, lane_no, kind, test);
+CREATE INDEX deliveries_by_kind ON deliveries (status, kind, changed_at, test);
 -- Answered and still whole: what a retention rule looks through.
 CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased = 0 AND status > 0;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;

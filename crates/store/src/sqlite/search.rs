@@ -92,13 +92,14 @@ pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Res
     Ok(())
 }
 
-/// The newest deliveries in which all words occur, each as a word or its beginning.
+/// The deliveries in which all words occur, each as a word or its beginning:
+/// the newest ones, in the order of their last change.
 pub fn matches(
     connection: &Connection,
     words: &str,
     before: i64,
     limit: usize,
-) -> rusqlite::Result<Vec<u64>> {
+) -> rusqlite::Result<Vec<(i64, u64)>> {
     // Quoted, a word is nothing but a word to the query language.
     let query: Vec<String> = words
         .split_whitespace()
@@ -108,13 +109,16 @@ pub fn matches(
     if query.is_empty() {
         return Ok(Vec::new());
     }
-    connection
+    let mut places = connection
         .prepare_cached(
-            "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2
-             ORDER BY rowid DESC LIMIT ?3",
+            "SELECT d.changed_at, d.no FROM (
+                SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC LIMIT ?3
+             ) s JOIN deliveries d ON d.no = s.rowid WHERE d.changed_at < ?2",
         )?
         .query_map(params![query.join(" "), before, limit as i64], |row| {
-            records::number(row, 0)
+            Ok((row.get(0)?, records::number(row, 1)?))
         })?
-        .collect()
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    places.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(places)
 }

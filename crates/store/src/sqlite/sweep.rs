@@ -7,8 +7,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use trail::Micros;
+
 use crate::{
-    Lane, SweepPage, SweepQuery,
+    Lane, SweepPage, SweepQuery, SweptRow,
     sqlite::{records, write::read_lanes},
 };
 
@@ -19,34 +21,59 @@ const PENDING: u8 = 0;
 pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<SweepPage> {
     let since = query.since.map_or(i64::MIN, |since| since.0);
     let mut total = 0;
-    let mut changes: Vec<(i64, u64)> = Vec::new();
-    let mut page = connection.prepare_cached(
-        "SELECT changed_at, no FROM deliveries
-         WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
-    )?;
+    let mut statements = Vec::with_capacity(query.lanes.len());
     for lane in &query.lanes {
         total += count(connection, *lane, query.since.map(|since| since.0))?;
+        statements.push(connection.prepare_cached(
+            "SELECT no, id, status, changed_at, answer_position, erased FROM deliveries
+             WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
+        )?);
+    }
+    // Each lane is in order, so only as many rows are read as the page takes.
+    let mut lanes = Vec::with_capacity(query.lanes.len());
+    for (statement, lane) in statements.iter_mut().zip(&query.lanes) {
         let bounds = params![lane.stream as i64, lane.status, since, query.limit as i64];
-        let mut rows = page.query(bounds)?;
-        while let Some(row) = rows.next()? {
-            changes.push((row.get(0)?, records::number(row, 1)?));
+        let mut rows = statement.query(bounds)?;
+        if let Some(first) = next(&mut rows)? {
+            lanes.push((first, rows));
         }
     }
-    // Change times are unique, so this is a total order.
-    changes.sort_unstable();
-    changes.truncate(query.limit);
-    let mut find = connection.prepare_cached(&format!(
-        "SELECT {} FROM deliveries WHERE no = ?1",
-        records::DELIVERY
-    ))?;
-    let rows = changes
-        .iter()
-        .map(|(_, no)| {
-            let delivery = find.query_row([*no as i64], records::delivery)?;
-            records::answered(connection, delivery)
-        })
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(SweepPage { rows, total })
+    let mut page = Vec::with_capacity(query.limit.min(total as usize));
+    while page.len() < query.limit {
+        let soonest = lanes
+            .iter_mut()
+            .enumerate()
+            .min_by_key(|(_, lane)| lane.0.changed_at);
+        let Some((place, (row, rows))) = soonest else {
+            break;
+        };
+        match next(rows)? {
+            Some(following) => page.push(std::mem::replace(row, following)),
+            None => page.push(lanes.swap_remove(place).0),
+        }
+    }
+    for row in &mut page {
+        if let Some(position) = row.answer_position.filter(|_| row.status != PENDING) {
+            (row.feedback, row.edited_content) = records::texts(connection, position)?;
+        }
+    }
+    Ok(SweepPage { rows: page, total })
+}
+
+fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<SweptRow>> {
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    Ok(Some(SweptRow {
+        no: records::number(row, 0)?,
+        id: records::uuid(row, 1)?,
+        status: row.get(2)?,
+        changed_at: Micros(row.get(3)?),
+        answer_position: row.get::<_, Option<i64>>(4)?.map(|at| at as u64),
+        erased: row.get(5)?,
+        feedback: None,
+        edited_content: None,
+    }))
 }
 
 /// How many deliveries of a lane changed after `since`.

@@ -21,7 +21,7 @@ pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> 
     }
     for name in &needs.streams {
         let mut find = connection.prepare_cached(
-            "SELECT no, name, next_seq, head, lanes FROM streams WHERE name = ?1",
+            "SELECT no, name, next_seq, head, lanes, last FROM streams WHERE name = ?1",
         )?;
         if let Some(row) = find.query_row([name], stream).optional()? {
             loaded.streams.insert(name.clone(), row);
@@ -84,6 +84,7 @@ fn stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
         next_seq: records::number(row, 2)?,
         head: row.get::<_, Option<[u8; 32]>>(3)?.map(Hash),
         lanes: read_lanes(row.get_ref(4)?)?,
+        last: row.get::<_, Option<i64>>(5)?.map(|last| last as u64),
     })
 }
 
@@ -163,16 +164,18 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     for row in &batch.streams {
         transaction
             .prepare_cached(
-                "INSERT INTO streams (no, name, next_seq, head, lanes) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (no) DO UPDATE SET
-                    next_seq = excluded.next_seq, head = excluded.head, lanes = excluded.lanes",
+                "INSERT INTO streams (no, name, next_seq, head, lanes, last)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (no) DO UPDATE SET next_seq = excluded.next_seq,
+                    head = excluded.head, lanes = excluded.lanes, last = excluded.last",
             )?
             .execute(params![
                 row.no as i64,
                 row.name,
                 row.next_seq as i64,
                 row.head.map(|hash| hash.0),
-                write_lanes(&row.lanes)
+                write_lanes(&row.lanes),
+                row.last.map(|last| last as i64)
             ])?;
     }
     for row in &batch.entries {
@@ -193,12 +196,13 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Position, stream and seq are unique: a second writer fails here.
+/// Positions are unique: a second writer fails here.
 fn insert_entry(transaction: &Transaction<'_>, row: &EntryRow) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
-            "INSERT INTO entries (position, stream, seq, header, entry_hash, facts_salt, facts)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO entries
+             (position, stream, seq, header, entry_hash, facts_salt, facts, prev)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             row.position as i64,
@@ -207,7 +211,8 @@ fn insert_entry(transaction: &Transaction<'_>, row: &EntryRow) -> rusqlite::Resu
             row.header,
             row.entry_hash.0,
             row.facts_salt,
-            row.facts
+            row.facts,
+            row.prev.map(|prev| prev as i64)
         ])?;
     for (place, part) in (1..).zip(&row.parts) {
         let no = row.position * records::PARTS_PER_ENTRY + place;
