@@ -69,10 +69,29 @@ impl fmt::Display for Micros {
             second_of_day / 60 % 60,
             second_of_day % 60,
         );
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z"
-        )
+        if !(0..10_000).contains(&year) {
+            return write!(
+                f,
+                "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z"
+            );
+        }
+        // Written into place: several moments are in every answer and entry.
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        digits(&mut text[0..4], year);
+        digits(&mut text[5..7], month);
+        digits(&mut text[8..10], day);
+        digits(&mut text[11..13], hour);
+        digits(&mut text[14..16], minute);
+        digits(&mut text[17..19], second);
+        digits(&mut text[20..26], micro);
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+fn digits(place: &mut [u8], mut number: i64) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
     }
 }
 
