@@ -3,6 +3,7 @@
 //! Every test program of this crate uses this module and none uses all of it.
 #![allow(dead_code)]
 
+pub mod peer;
 pub mod receiver;
 
 use std::{
