@@ -3,6 +3,8 @@
 
 mod harness;
 
+use std::path::{Path, PathBuf};
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use harness::{House, peer::Peer, receiver::Identity};
 use serde_json::{Value, json};
@@ -306,4 +308,170 @@ async fn a_python_receiver_verifies_a_callback_and_refuses_a_tampered_one() {
 #[tokio::test]
 async fn a_node_receiver_verifies_a_callback_and_refuses_a_tampered_one() {
     verifies_and_refuses("receiver.mjs", &[]).await;
+}
+
+/// The documents themselves are not part of this repository: who has them names
+/// their directory, and their code is then run as it stands.
+fn documents() -> Option<PathBuf> {
+    let directory = std::env::var_os("WAKEFUL_TEST_SEEDS");
+    if directory.is_none() {
+        eprintln!("not run: WAKEFUL_TEST_SEEDS names no directory with the documents");
+    }
+    directory.map(PathBuf::from)
+}
+
+/// The document whose name begins so.
+fn document(directory: &Path, beginning: &str) -> String {
+    let found = std::fs::read_dir(directory).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_name()?.to_str()?;
+        let fits = name.starts_with(beginning);
+        fits.then(|| path.to_str().unwrap().to_owned())
+    });
+    found.unwrap_or_else(|| panic!("no document {beginning}… in {}", directory.display()))
+}
+
+impl Scene {
+    /// The one delivery that waits.
+    async fn waiting(&self) -> String {
+        let path = "/api/v1/inbox?status=pending";
+        let page = self.house.get(path, &self.ann).await.json();
+        let items = page["items"].as_array().unwrap();
+        assert_eq!(items.len(), 1, "{items:?}");
+        items[0]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn the_programs_of_both_documents_run_as_they_stand() {
+    let Some(directory) = documents() else { return };
+    for (beginning, start, versioned) in [
+        ("000", "import os, time, hmac", true),
+        ("001", "import httpx, time", false),
+    ] {
+        let file = document(&directory, beginning);
+        let scene = Scene::start().await;
+        let endpoint = match versioned {
+            true => scene.versioned(),
+            false => scene.bare(),
+        };
+        for answer in answers() {
+            let mut agent = scene.agent(&endpoint, "from_document.py", &[&file, start, "run"]);
+            assert_eq!(agent.expect("status"), json!(["POST", 201]));
+            assert_eq!(agent.expect("status"), json!(["GET", 200]));
+            assert_eq!(agent.expect("resting"), 60);
+            scene.answer(&scene.waiting().await, answer.clone()).await;
+            agent.go_on();
+            assert_eq!(agent.expect("status"), json!(["GET", 200]));
+            let called = agent.expect("called");
+            let (name, argument) = (called[0].as_str().unwrap(), &called[1]);
+            match answer["status"].as_str().unwrap() {
+                "approved" => assert!(name.starts_with("proceed"), "{called}"),
+                "rejected" => assert_eq!(argument, &answer["feedback"]),
+                _ => assert_eq!(argument, &answer["edited_content"]),
+            }
+            agent.finish();
+        }
+        // And when nobody answers: sixty polls, then no more.
+        let mut agent = scene.agent(&endpoint, "from_document.py", &[&file, start, "run"]);
+        assert_eq!(agent.expect("status"), json!(["POST", 201]));
+        for _ in 0..60 {
+            assert_eq!(agent.expect("status"), json!(["GET", 200]));
+            agent.expect("resting");
+            agent.go_on();
+        }
+        if versioned {
+            agent.expect("called");
+        }
+        agent.finish();
+    }
+}
+
+#[tokio::test]
+async fn the_orchestrator_of_the_specification_runs_as_it_stands() {
+    let Some(directory) = documents() else { return };
+    let file = document(&directory, "000");
+    let scene = Scene::start().await;
+    let first = scene.house.deliver(&scene.key, AGENT, json!({})).await;
+    let second = scene.house.deliver(&scene.key, AGENT, json!({})).await;
+    let arguments = [file.as_str(), "since = None", "run"];
+    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
+    assert_eq!(agent.expect("status"), json!(["GET", 200]));
+    assert_eq!(agent.expect("resting"), 60);
+    for id in [second, first] {
+        scene.answer(&id, answers()[0].clone()).await;
+        agent.go_on();
+        assert_eq!(agent.expect("status"), json!(["GET", 200]));
+        let called = agent.expect("called");
+        assert_eq!(called[1], id.as_str());
+        assert_eq!(called[2]["status"], "approved");
+        assert_eq!(agent.expect("resting"), 60);
+        // Seen once: the next round brings nothing.
+        agent.go_on();
+        assert_eq!(agent.expect("status"), json!(["GET", 200]));
+        assert_eq!(agent.expect("resting"), 60);
+    }
+    agent.stop();
+    agent.finish();
+}
+
+#[tokio::test]
+async fn the_patience_of_the_specification_runs_as_it_stands() {
+    let Some(directory) = documents() else { return };
+    let file = document(&directory, "000");
+    let function = "deliver_with_retry";
+    let start = format!("def {function}");
+    let mut payload = work();
+    payload["agent_id"] = AGENT.into();
+    payload["provider"] = "claude".into();
+    let payload = payload.to_string();
+    let arguments = [file.as_str(), &start, "call", function, &payload];
+
+    let scene = Scene::start_with(&[], &["--rate", "3600/1"]).await;
+    scene.house.deliver(&scene.key, AGENT, json!({})).await;
+    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
+    assert_eq!(agent.expect("status"), json!(["POST", 429]));
+    assert_eq!(agent.expect("resting"), 1);
+    assert_eq!(agent.expect("status"), json!(["POST", 201]));
+    assert_eq!(agent.expect("returned")["status"], "received");
+    agent.finish();
+
+    let scene = Scene::start_with(&[], &["--rate", "1/1"]).await;
+    scene.house.deliver(&scene.key, AGENT, json!({})).await;
+    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
+    for _ in 0..3 {
+        assert_eq!(agent.expect("status"), json!(["POST", 429]));
+        agent.expect("resting");
+        agent.go_on();
+    }
+    agent.expect("raised");
+    agent.finish();
+}
+
+#[tokio::test]
+async fn the_first_requests_of_the_specification_run_as_they_stand() {
+    let Some(directory) = documents() else { return };
+    let file = document(&directory, "000");
+    let scene = Scene::start().await;
+    for (name, start) in [
+        ("from_document.py", "import os, httpx"),
+        ("from_document.mjs", "const WAKE_API_KEY"),
+    ] {
+        let mut agent = scene.agent(&scene.versioned(), name, &[&file, start, "run"]);
+        assert_eq!(agent.expect("status"), json!(["POST", 201]), "{name}");
+        agent.finish();
+    }
+}
+
+#[tokio::test]
+async fn the_verifiers_of_both_documents_run_as_they_stand() {
+    let Some(directory) = documents() else { return };
+    let (spec, paper) = (document(&directory, "000"), document(&directory, "001"));
+    let python = "from_document.py";
+    let handler = "if not verify_wake_webhook";
+    let with_handler = [&spec, "import hmac, hashlib, os", "receive", handler];
+    verifies_and_refuses(python, &with_handler).await;
+    verifies_and_refuses(python, &[&paper, "import hmac, hashlib", "receive"]).await;
+    let express = [&spec, "const crypto = require", "receive"];
+    verifies_and_refuses("from_document.mjs", &express).await;
 }

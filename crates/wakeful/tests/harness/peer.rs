@@ -103,6 +103,11 @@ impl Peer {
         writeln!(self.input.as_mut().unwrap(), "go").unwrap();
     }
 
+    /// Ends a rest, and asks it to end.
+    pub fn stop(&mut self) {
+        writeln!(self.input.as_mut().unwrap(), "stop").unwrap();
+    }
+
     /// It must end by itself and be content.
     pub fn finish(mut self) {
         drop(self.input.take());
