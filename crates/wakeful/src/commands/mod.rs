@@ -55,28 +55,26 @@ pub async fn run(cli: Cli) -> Result<Ending> {
 }
 
 async fn prompt(place: &crate::cli::Place, agent: &str, address: Option<String>) -> Result<Ending> {
-    if let Some(address) = address {
-        output::print(
-            wake::prompt::Prompt {
-                address: &address,
-                agent_id: agent,
-            }
-            .text()
-            .trim_end(),
-        );
-        return Ok(Ending::Done);
-    }
-    let connection = connect::connect(place, As::Operator).await?;
-    let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
-    let reply = connection.call("GET", &path, None).await?;
-    connection.close().await;
-    Ok(match reply {
-        Ok(reply) => {
-            output::print(&output::lines(
-                String::from_utf8_lossy(&reply.body).trim_end(),
-            ));
-            Ending::Done
+    let text = match address {
+        Some(address) => wake::prompt::Prompt {
+            address: &address,
+            agent_id: agent,
         }
-        Err(ending) => ending,
-    })
+        .text(),
+        None => {
+            let connection = connect::connect(place, As::Operator).await?;
+            let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+            let reply = connection.call("GET", &path, None).await;
+            connection.close().await;
+            match reply? {
+                Ok(reply) => String::from_utf8_lossy(&reply.body).into_owned(),
+                Err(ending) => return Ok(ending),
+            }
+        }
+    };
+    match place.json {
+        true => output::print_json(&serde_json::json!({ "prompt": text })),
+        false => output::print(output::lines(&text).trim_end()),
+    }
+    Ok(Ending::Done)
 }
