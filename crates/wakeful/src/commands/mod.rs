@@ -40,7 +40,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Restore { file } => backup::restore(&place, &file).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);
+            clap_complete::generate(shell, &mut offered(), "wakeful", &mut script);
             output::print(String::from_utf8_lossy(&script).trim_end());
             Ok(Ending::Done)
         }
@@ -52,6 +52,17 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         }
         Command::Preload(preload) => preload::preload(&place, preload).await,
     }
+}
+
+/// The command line without what is hidden, which completions would offer.
+fn offered() -> clap::Command {
+    let whole = Cli::command();
+    let shown = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    clap::Command::new("wakeful")
+        .args(whole.get_arguments())
+        .subcommands(shown)
 }
 
 async fn prompt(place: &crate::cli::Place, agent: &str, address: Option<String>) -> Result<Ending> {
