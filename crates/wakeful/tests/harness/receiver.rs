@@ -14,6 +14,7 @@ use axum::{
     http::{HeaderMap, Method, Response, Uri},
 };
 use axum_server::{Handle, tls_rustls::RustlsConfig};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -21,6 +22,8 @@ use tokio::sync::mpsc;
 pub enum Reply {
     Status(u16),
     Header(u16, &'static str, String),
+    /// 200 with this.
+    Json(Value),
     /// Never.
     Hang,
 }
@@ -169,6 +172,10 @@ async fn answer(reply: Reply) -> Response<Body> {
     let response = match reply {
         Reply::Status(status) => response.status(status),
         Reply::Header(status, name, value) => response.status(status).header(name, value),
+        Reply::Json(body) => {
+            let response = response.header("content-type", "application/json");
+            return response.body(Body::from(body.to_string())).unwrap();
+        }
         Reply::Hang => std::future::pending().await,
     };
     response.body(Body::empty()).unwrap()
