@@ -1,6 +1,8 @@
 //! The command line as scripts and people use it: what is on which stream, the
 //! exit codes, and that nothing an agent wrote steers a terminal.
 
+#![allow(clippy::unwrap_used)]
+
 mod harness;
 
 use std::{

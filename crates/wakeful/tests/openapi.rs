@@ -2,6 +2,8 @@
 //! Schemathesis makes requests from the document, good and bad ones, and holds
 //! every answer against it.
 
+#![allow(clippy::unwrap_used)]
+
 mod harness;
 
 use std::{collections::BTreeSet, process::Command};

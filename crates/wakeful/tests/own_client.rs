@@ -1,5 +1,7 @@
 //! Our own client keeps the rules that the protocol sets for an agent.
 
+#![allow(clippy::unwrap_used)]
+
 mod harness;
 
 use std::{path::PathBuf, time::Duration};

@@ -1,5 +1,7 @@
 //! Callbacks: what is sent, where it may go, and what happens when it fails.
 
+#![allow(clippy::unwrap_used)]
+
 mod harness;
 
 use std::{

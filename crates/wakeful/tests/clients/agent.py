@@ -2,7 +2,7 @@
 
     agent.py spec DELIVERY      deliver, then poll; the base ends in /wake/v1
     agent.py paper DELIVERY     the same; the base is the bare host
-    agent.py retry DELIVERY     deliver, waiting out 429 three times at the most
+    agent.py retry DELIVERY     deliver twice, waiting out 429 three times at the most
     agent.py sweep ROUNDS       ask for all answers at once, so many times
 """
 
@@ -70,6 +70,7 @@ if __name__ == "__main__":
     elif mode == "paper":
         deliver_and_poll(f"{BASE}/wake/v1", BEARER, argument)
     elif mode == "retry":
+        deliver_patiently(argument)
         deliver_patiently(argument)
     elif mode == "sweep":
         sweep(argument)
