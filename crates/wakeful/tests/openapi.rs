@@ -21,7 +21,7 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 /// Values that exist, so that requests get past the door: names of dictionaries
 /// and, for each parameter, which one it draws from and how often.
 struct Known {
-    dictionaries: Vec<(&'static str, Vec<String>)>,
+    dictionaries: Vec<(&'static str, Value)>,
 }
 
 /// The parameter's place and name, its dictionary, how often it is used, and
@@ -39,8 +39,9 @@ const DRAWN: &[(&str, &str, f64, &str)] = &[
     ("path.pattern", "patterns", 0.5, ""),
     ("body.owner", "people", 0.8, ""),
     ("path.name", "people", 0.8, ""),
-    ("path.type", "kinds", 0.8, ""),
     ("path.position", "positions", 0.8, ""),
+    // Or a test would wait up to a minute, as it asked.
+    ("query.wait", "waits", 1.0, ""),
 ];
 
 impl Known {
@@ -48,7 +49,7 @@ impl Known {
     fn config(&self) -> String {
         let mut text = String::new();
         for (name, values) in &self.dictionaries {
-            text += &format!("[dictionaries.{name}]\nvalues = {}\n", json!(values));
+            text += &format!("[dictionaries.{name}]\nvalues = {values}\n");
         }
         let drawn = |(parameter, dictionary, often, _): &(&str, &str, f64, &str)| {
             format!("\"{parameter}\" = {{ dictionary = \"{dictionary}\", probability = {often} }}")
@@ -101,23 +102,21 @@ impl Scene {
         }
         let callbacks = house.get("/api/v1/webhooks/callbacks", &ann).await.json();
         let callbacks = callbacks["callbacks"].as_array().unwrap();
-        let callbacks = callbacks.iter().map(|row| row["id"].to_string()).collect();
+        let callbacks: Vec<_> = callbacks.iter().map(|row| row["id"].to_string()).collect();
         let spare = |n: usize| house.json(&["key", "create", "--agent", &format!("spare-{n}")]);
-        let keys = (0..8)
-            .map(|n| spare(n)["key_id"].as_str().unwrap().to_owned())
-            .collect();
-        let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
+        let keys: Vec<_> = (0..8).map(|n| spare(n)["key_id"].clone()).collect();
+        let positions: Vec<_> = (0..12).map(|n| n.to_string()).collect();
         let known = Known {
             dictionaries: vec![
-                ("deliveries", deliveries),
-                ("callbacks", callbacks),
-                ("keys", keys),
-                ("agents", list(&["a"])),
-                ("webhooks", vec![webhook]),
-                ("patterns", list(&["one.example.com", "*.example.org:8443"])),
-                ("people", list(&["victim"])),
-                ("kinds", list(&["update", "question", "output", "alert"])),
-                ("positions", (0..12).map(|n| n.to_string()).collect()),
+                ("deliveries", json!(deliveries)),
+                ("callbacks", json!(callbacks)),
+                ("keys", json!(keys)),
+                ("agents", json!(["a"])),
+                ("webhooks", json!([webhook])),
+                ("patterns", json!(["one.example.com", "*.example.org:8443"])),
+                ("people", json!(["victim"])),
+                ("positions", json!(positions)),
+                ("waits", json!([0])),
             ],
         };
         let desk = tempfile::tempdir().unwrap();

@@ -374,7 +374,7 @@ async fn a_receiver_that_does_not_answer_is_left_after_ten_seconds_and_holds_up_
     .await;
     let attempt = &house.attempts(&ann, &id).await[0];
     let took_ms = attempt["took_ms"].as_u64().unwrap();
-    assert!((9_900..13_000).contains(&took_ms), "{took_ms}");
+    assert!((9_900..15_000).contains(&took_ms), "{took_ms}");
     assert_eq!(attempt["error"], "no answer: it took longer than 10 s");
     assert_eq!(attempt["outcome"], "will_retry");
 }
