@@ -67,6 +67,12 @@ impl Doc {
         self.parameter("path", name, true, json!({ "type": "string" }), text)
     }
 
+    /// A path parameter from a closed set.
+    pub fn path_of(self, name: &str, values: &[&str], text: &str) -> Doc {
+        let schema = json!({ "type": "string", "enum": values });
+        self.parameter("path", name, true, schema, text)
+    }
+
     pub fn query(self, name: &str, kind: &str, text: &str) -> Doc {
         self.parameter("query", name, false, json!({ "type": kind }), text)
     }
@@ -108,7 +114,7 @@ impl Doc {
 
     pub fn errors(mut self, statuses: &[u16]) -> Doc {
         for status in statuses {
-            self.responses.insert(status.to_string(), problem());
+            self.responses.insert(status.to_string(), problem(*status));
         }
         self
     }
@@ -116,8 +122,9 @@ impl Doc {
     fn operation(&self) -> Value {
         let mut responses = self.responses.clone();
         // Any request may come over the wrong transport or at a bad moment.
-        for status in ["403", "503"] {
-            responses.entry(status).or_insert_with(problem);
+        for status in [403, 503] {
+            let entry = responses.entry(status.to_string());
+            entry.or_insert_with(|| problem(status));
         }
         let mut operation = json!({
             "summary": self.summary, "tags": [self.tag], "responses": responses
@@ -142,11 +149,18 @@ fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-fn problem() -> Value {
-    json!({
+fn problem(status: u16) -> Value {
+    let mut problem = json!({
         "description": "A problem, with what to do about it",
         "content": { "application/problem+json": { "schema": reference("Problem") } }
-    })
+    });
+    let header = match status {
+        401 => ("WWW-Authenticate", json!({ "const": "Bearer" })),
+        429 | 503 => ("Retry-After", json!({ "type": "integer", "minimum": 1 })),
+        _ => return problem,
+    };
+    problem["headers"] = json!({ header.0: { "required": true, "schema": header.1 } });
+    problem
 }
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {

@@ -198,6 +198,7 @@ fn admin_routes() -> Vec<Route> {
     let read = |summary| doc(summary).tag("administration").auth(Auth::Human);
     let change = |summary| doc(summary).tag("administration").auth(Auth::Owner);
     let body_errors: &[u16] = &[400, 408, 413, 415, 422];
+    let kinds = ::wake::Kind::ALL.map(::wake::Kind::as_str);
     vec![
         route(
             "get",
@@ -356,7 +357,7 @@ fn admin_routes() -> Vec<Route> {
             "/api/v1/retention/{type}",
             put(retention::set),
             change("Keep content of a type for so many days")
-                .path("type", "update, question, output or alert")
+                .path_of("type", &kinds, "The type of delivery")
                 .body("RetentionRule")
                 .empty(204)
                 .errors(body_errors),

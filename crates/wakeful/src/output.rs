@@ -79,8 +79,20 @@ pub fn lines(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// JSON text whose strings cannot do anything but be read, and is JSON still.
 fn escape_json(text: &str) -> String {
-    lines(text)
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_unsafe(c) && c != '\n' {
+            false => safe.push(c),
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(safe, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    safe
 }
 
 /// An aligned table; the last column is as long as it is.
@@ -165,5 +177,13 @@ mod tests {
         assert!(safe.contains("\\u{1b}[31mred") && safe.contains("\\u{202e}evil"));
         assert_eq!(lines("a\nb\tc"), "a\nb\\u{9}c");
         assert_eq!(line("Grüße, 世界 🌍"), "Grüße, 世界 🌍");
+    }
+
+    #[test]
+    fn json_that_was_made_safe_for_a_terminal_still_says_the_same() {
+        let value = serde_json::json!({ "a\u{202e}": ["\u{9b}1m\u{e0041}\n", "🌍"] });
+        let safe = escape_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!safe.replace('\n', "").chars().any(is_unsafe), "{safe:?}");
+        assert_eq!(serde_json::from_str::<Value>(&safe).unwrap(), value);
     }
 }

@@ -40,7 +40,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Restore { file } => backup::restore(&place, &file).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);
+            clap_complete::generate(shell, &mut offered(), "wakeful", &mut script);
             output::print(String::from_utf8_lossy(&script).trim_end());
             Ok(Ending::Done)
         }
@@ -54,29 +54,38 @@ pub async fn run(cli: Cli) -> Result<Ending> {
     }
 }
 
+/// The command line without what is hidden, which completions would offer.
+fn offered() -> clap::Command {
+    let whole = Cli::command();
+    let shown = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    clap::Command::new("wakeful")
+        .args(whole.get_arguments())
+        .subcommands(shown)
+}
+
 async fn prompt(place: &crate::cli::Place, agent: &str, address: Option<String>) -> Result<Ending> {
-    if let Some(address) = address {
-        output::print(
-            wake::prompt::Prompt {
-                address: &address,
-                agent_id: agent,
-            }
-            .text()
-            .trim_end(),
-        );
-        return Ok(Ending::Done);
-    }
-    let connection = connect::connect(place, As::Operator).await?;
-    let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
-    let reply = connection.call("GET", &path, None).await?;
-    connection.close().await;
-    Ok(match reply {
-        Ok(reply) => {
-            output::print(&output::lines(
-                String::from_utf8_lossy(&reply.body).trim_end(),
-            ));
-            Ending::Done
+    let text = match address {
+        Some(address) => wake::prompt::Prompt {
+            address: &address,
+            agent_id: agent,
         }
-        Err(ending) => ending,
-    })
+        .text(),
+        None => {
+            let connection = connect::connect(place, As::Operator).await?;
+            let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+            let reply = connection.call("GET", &path, None).await;
+            connection.close().await;
+            match reply? {
+                Ok(reply) => String::from_utf8_lossy(&reply.body).into_owned(),
+                Err(ending) => return Ok(ending),
+            }
+        }
+    };
+    match place.json {
+        true => output::print_json(&serde_json::json!({ "prompt": text })),
+        false => output::print(output::lines(&text).trim_end()),
+    }
+    Ok(Ending::Done)
 }

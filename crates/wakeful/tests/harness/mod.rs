@@ -1,7 +1,10 @@
 //! A real server in a throw-away directory, and the means to talk to it.
 //!
 //! Every test program of this crate uses this module and none uses all of it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::zombie_processes)]
+
+pub mod peer;
+pub mod receiver;
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -268,6 +271,65 @@ impl House {
         answer.json()["delivery_id"].as_str().unwrap().to_owned()
     }
 
+    /// Puts a receiver on the allowlist, with the networks of this machine.
+    pub fn allow(&self, receiver: &receiver::Receiver) {
+        let host = format!("localhost:{}", receiver.port);
+        self.allow_host(&host, &["127.0.0.0/8", "::1/128"], Some(&receiver.identity));
+    }
+
+    pub fn allow_host(
+        &self,
+        pattern: &str,
+        networks: &[&str],
+        trusted: Option<&receiver::Identity>,
+    ) {
+        let mut arguments = vec!["webhook", "allow", pattern];
+        networks
+            .iter()
+            .for_each(|network| arguments.extend(["--network", network]));
+        let file = trusted.map(receiver::Identity::certificate_file);
+        if let Some(file) = &file {
+            arguments.extend(["--ca", file.to_str().unwrap()]);
+        }
+        self.json(&arguments);
+    }
+
+    /// What the trail says about tries at the callback of a delivery, oldest
+    /// first, each with the moment at which it was recorded.
+    pub async fn attempts(&self, token: &str, id: &str) -> Vec<Value> {
+        let path = format!("/api/v1/inbox/{id}/history");
+        let entries = self.get(&path, token).await.json();
+        let entries = entries["entries"].as_array().unwrap().iter();
+        entries
+            .filter(|entry| entry["event_type"] == "webhook_attempted")
+            .map(|entry| {
+                let mut facts = entry["facts"].clone();
+                facts["recorded_at"] = entry["time"].clone();
+                facts
+            })
+            .collect()
+    }
+
+    /// Waits until so many tries are recorded; gives them.
+    pub async fn attempted(&self, token: &str, id: &str, count: usize) -> Vec<Value> {
+        let what = format!("{count} attempts are on the trail");
+        eventually(&what, || async {
+            self.attempts(token, id).await.len() >= count
+        })
+        .await;
+        self.attempts(token, id).await
+    }
+
+    /// The callback of a delivery, as people see it.
+    pub async fn callback(&self, token: &str, id: &str) -> Value {
+        let page = self
+            .get("/api/v1/webhooks/callbacks?limit=200", token)
+            .await;
+        let callbacks = page.json()["callbacks"].as_array().unwrap().clone();
+        let of_this = callbacks.into_iter().find(|row| row["delivery_id"] == id);
+        of_this.expect("the delivery has no callback")
+    }
+
     pub async fn respond(&self, token: &str, id: &str, body: Value) -> Answer {
         self.post(&format!("/api/v1/inbox/{id}/respond"), token, body)
             .await
@@ -325,8 +387,17 @@ pub fn delivery(agent: &str, more: Value) -> Value {
 }
 
 /// Waits until something holds, looking often; fails after ten seconds.
-pub async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+pub async fn eventually<F: Future<Output = bool>>(what: &str, holds: impl FnMut() -> F) {
+    eventually_within(Duration::from_secs(10), what, holds).await;
+}
+
+/// The same, for what takes longer.
+pub async fn eventually_within<F: Future<Output = bool>>(
+    time: Duration,
+    what: &str,
+    mut holds: impl FnMut() -> F,
+) {
+    let deadline = Instant::now() + time;
     while !holds().await {
         assert!(Instant::now() < deadline, "it never came true that {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,0 +1,448 @@
+//! The command line as scripts and people use it: what is on which stream, the
+//! exit codes, and that nothing an agent wrote steers a terminal.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+use harness::{House, WAKEFUL, peer::python};
+use serde_json::{Value, json};
+
+struct Scene {
+    house: House,
+    ann: String,
+    key: String,
+}
+
+impl Scene {
+    async fn start() -> Scene {
+        let (house, ann) = House::start().await;
+        let key = house.key("a");
+        Scene { house, ann, key }
+    }
+
+    /// With the key and the token in the environment.
+    fn run(&self, arguments: &[&str]) -> Output {
+        let environment = [
+            ("WAKEFUL_TOKEN", self.ann.as_str()),
+            ("WAKE_API_KEY", self.key.as_str()),
+        ];
+        self.house.command(arguments, &environment)
+    }
+
+    /// Must succeed; gives what is on standard output.
+    fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Must succeed with one JSON value on standard output and silence beside it.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let mut with_json = arguments.to_vec();
+        with_json.push("--json");
+        let output = self.run(&with_json);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+        assert_eq!(text(&output.stderr), "", "{arguments:?}");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error} in {output:?}"))
+    }
+
+    /// Must end with this code, say why, and put nothing on standard output.
+    fn ends(&self, code: i32, arguments: &[&str], because: &str) {
+        let output = self.run(arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {output:?}"
+        );
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(because), "{arguments:?}: {said}");
+    }
+
+    fn deliver(&self, more: &[&str]) -> String {
+        let mut arguments = vec!["deliver", "--agent", "a", "-H", "Done", "-s", "All of it."];
+        arguments.extend(more);
+        self.done(&arguments).trim().to_owned()
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[tokio::test]
+async fn work_goes_from_deliver_to_inbox_to_respond_to_response_in_a_shell() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&["-t", "question", "-d", r#"{"n":1}"#, "--timeout", "3600"]);
+    assert_eq!(uuid::Uuid::try_parse(&id).unwrap().get_version_num(), 4);
+    assert_eq!(scene.done(&["response", &id]), "pending\n");
+    let inbox = scene.done(&["inbox"]);
+    assert!(inbox.contains(&id) && inbox.contains("question") && inbox.contains("Done"));
+    let item = scene.done(&["inbox", &id]);
+    assert!(item.contains("All of it.") && item.contains("\"n\": 1"));
+
+    let edited = r#"{"brief":"shorter"}"#;
+    let respond = [
+        "respond",
+        &id,
+        "redirected",
+        "--feedback",
+        "Cut it.",
+        "--edited",
+        edited,
+    ];
+    scene.done(&respond);
+    assert_eq!(
+        scene.done(&["response", &id]),
+        format!("redirected\nfeedback: Cut it.\nedited: {edited}\n")
+    );
+    let swept = scene.done(&["responses", "--agent", "a", "--status", "redirected"]);
+    assert!(swept.contains(&id) && swept.contains("Cut it."));
+    assert_eq!(scene.done(&["inbox"]), "");
+    assert!(scene.done(&["inbox", "--all"]).contains(&id));
+    // Who answered, and where.
+    let history = scene.json(&["trail", "show", &id]);
+    let answered = history["entries"].as_array().unwrap().iter();
+    let mut answered = answered.filter(|entry| entry["event_type"] == "delivery_answered");
+    let answered = answered.next().unwrap();
+    assert_eq!(answered["actor"], "ann");
+    assert_eq!(answered["facts"]["channel"], "terminal");
+}
+
+#[tokio::test]
+async fn details_are_read_from_standard_input() {
+    let scene = Scene::start().await;
+    let mut child = Command::new(WAKEFUL)
+        .args([
+            "deliver", "--agent", "a", "-H", "Log", "-s", "The log.", "-d", "-", "--data",
+        ])
+        .arg(scene.house.data())
+        .env("WAKE_API_KEY", &scene.key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all("line 1\nline 2 – ü\n".as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let item = scene.json(&["inbox", text(&output.stdout).trim()]);
+    assert_eq!(item["details"], "line 1\nline 2 – ü\n");
+}
+
+#[tokio::test]
+async fn with_json_standard_output_is_json_and_nothing_else() {
+    let scene = Scene::start().await;
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "All of it."];
+    let received = scene.json(&deliver);
+    assert_eq!(received["status"], "received");
+    let id = received["delivery_id"].as_str().unwrap();
+    assert_eq!(scene.json(&["response", id])["status"], "pending");
+    assert_eq!(scene.json(&["responses"])["total"], 1);
+    assert_eq!(scene.json(&["inbox"])["items"][0]["id"], id);
+    assert_eq!(scene.json(&["inbox", id])["headline"], "Done");
+    let held = scene.json(&["respond", id, "approved", "--hold", "30"]);
+    assert!(held["held_until"].is_string());
+    assert_eq!(scene.json(&["undo", id]), json!({ "done": true }));
+    let answered = scene.json(&["respond", id, "approved"]);
+    assert_eq!(answered["status"], "approved");
+    assert_eq!(scene.json(&["inbox"])["items"], json!([]));
+    assert!(scene.json(&["trail", "show"])["entries"].is_array());
+    assert!(scene.json(&["user", "list"])["users"].is_array());
+    assert!(scene.json(&["key", "list"])["keys"].is_array());
+    assert!(scene.json(&["webhook", "list"])["allowlist"].is_array());
+    assert!(scene.json(&["webhook", "attempts"])["callbacks"].is_array());
+    assert!(scene.json(&["retention", "list"])["retention_days"].is_object());
+    let prompt = scene.json(&["prompt", "--agent", "a"]);
+    assert!(prompt["prompt"].as_str().unwrap().contains("WAKE"));
+    let prompt = scene.json(&["prompt", "--agent", "a", "--address", "https://w.example"]);
+    assert!(
+        prompt["prompt"]
+            .as_str()
+            .unwrap()
+            .contains("https://w.example/wake/v1")
+    );
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_answer() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&[]);
+    let mut waiting = Command::new(WAKEFUL);
+    waiting
+        .args(["response", &id, "--wait", "60", "--json", "--data"])
+        .arg(scene.house.data())
+        .env("WAKE_API_KEY", &scene.key)
+        .stdout(Stdio::piped());
+    let waiting = waiting.spawn().unwrap();
+    scene.done(&["respond", &id, "rejected", "--feedback", "No."]);
+    let output = waiting.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["status"], "rejected");
+}
+
+#[tokio::test]
+async fn a_refusal_ends_with_1_and_says_why() {
+    let scene = Scene::start().await;
+    let nowhere = "550e8400-e29b-41d4-a716-446655440000";
+    for arguments in [
+        vec!["response", nowhere],
+        vec!["response", "not-an-id"],
+        vec!["inbox", nowhere],
+        vec!["respond", nowhere, "approved"],
+        vec!["undo", nowhere],
+        vec!["response", nowhere, "--json"],
+    ] {
+        scene.ends(1, &arguments, "There is nothing here");
+    }
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "s"];
+    let with = |more: &[&'static str]| [&deliver[..], more].concat();
+    scene.ends(1, &with(&["-t", "poem"]), "type");
+    scene.ends(1, &with(&["--timeout", "5"]), "timeout_seconds");
+    scene.ends(1, &with(&["--webhook", "https://x.example/"]), "allowlist");
+    let as_another = ["deliver", "--agent", "b", "-H", "Done", "-s", "s"];
+    scene.ends(1, &as_another, "agent");
+    scene.ends(1, &["responses", "--limit", "0"], "limit");
+
+    let id = scene.deliver(&[]);
+    scene.ends(1, &["respond", &id, "redirected"], "feedback");
+    scene.done(&["respond", &id, "approved"]);
+    scene.ends(1, &["respond", &id, "rejected"], "ann");
+    scene.ends(1, &["webhook", "allow", "*"], "write a host");
+    scene.ends(1, &["user", "create", "ann"], "ann");
+    scene.ends(1, &["prompt", "--agent", "nobody"], "nobody");
+    let wrong = [
+        ("WAKE_API_KEY", "wk_live_wrong"),
+        ("WAKEFUL_TOKEN", "wl_wrong"),
+    ];
+    for arguments in [vec!["response", id.as_str()], vec!["inbox"]] {
+        let output = scene.house.command(&arguments, &wrong);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(text(&output.stdout), "");
+    }
+}
+
+#[tokio::test]
+async fn a_misuse_or_a_failure_ends_with_2_and_says_why() {
+    let scene = Scene::start().await;
+    scene.ends(2, &["respond", "x", "maybe"], "maybe");
+    scene.ends(2, &["deliver", "--agent", "a"], "--headline");
+    scene.ends(2, &["fly"], "fly");
+    scene.ends(
+        2,
+        &["key", "create", "--agent", "b", "--rate", "many"],
+        "PER_HOUR/BURST",
+    );
+    let id = scene.deliver(&[]);
+    let edited = ["respond", &id, "redirected", "--edited", "{oops"];
+    scene.ends(2, &edited, "--edited is not JSON");
+    for (arguments, variable) in [
+        (vec!["inbox"], "WAKEFUL_TOKEN"),
+        (vec!["respond", &id, "approved"], "WAKEFUL_TOKEN"),
+        (vec!["response", &id], "WAKE_API_KEY"),
+        (vec!["responses"], "WAKE_API_KEY"),
+    ] {
+        let output = scene.house.command(&arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(text(&output.stderr).contains(variable), "{output:?}");
+        assert_eq!(text(&output.stdout), "");
+    }
+}
+
+#[tokio::test]
+async fn a_server_elsewhere_is_reached_by_its_address_and_only_over_https() {
+    let scene = Scene::start().await;
+    let elsewhere = |server: &str, arguments: &[&str]| {
+        Command::new(WAKEFUL)
+            .args(arguments)
+            .args(["--server", server])
+            .env_remove("WAKEFUL_DATA")
+            .env("WAKEFUL_TOKEN", &scene.ann)
+            .env("WAKE_API_KEY", &scene.key)
+            .output()
+            .unwrap()
+    };
+    let address = scene.house.address();
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "All of it."];
+    for base in [
+        address.clone(),
+        format!("{address}/"),
+        format!("{address}/wake/v1"),
+    ] {
+        let output = elsewhere(&base, &deliver);
+        assert_eq!(output.status.code(), Some(0), "{base}: {output:?}");
+    }
+    assert!(text(&elsewhere(&address, &["user", "list"]).stdout).contains("ann"));
+    let insecure = elsewhere("http://wake.example.com", &["inbox"]);
+    assert_eq!(insecure.status.code(), Some(2));
+    assert!(text(&insecure.stderr).contains("is not HTTPS"));
+    let nobody = elsewhere("http://127.0.0.1:9", &["inbox"]);
+    assert_eq!(nobody.status.code(), Some(2));
+}
+
+/// Moves the cursor, changes colours, sets titles, hides or reorders text.
+const HOSTILE: &str = "\u{1b}[2J\u{1b}[31mred\u{1b}]0;title\u{7}\u{1b}]8;;https://evil.example\u{1b}\\\u{9b}1m\r\u{8}\u{7f}\u{202e}live\u{2066}\u{200b}\u{feff}\u{ad}";
+
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+async fn hostile() -> (Scene, String) {
+    let scene = Scene::start().await;
+    let more = json!({
+        "headline": HOSTILE, "summary": HOSTILE, "provider": HOSTILE,
+        "details": format!("{HOSTILE}\n{HOSTILE}")
+    });
+    let id = scene.house.deliver(&scene.key, "a", more).await;
+    (scene, id)
+}
+
+#[tokio::test]
+async fn nothing_an_agent_or_a_person_wrote_steers_a_terminal() {
+    let (scene, id) = hostile().await;
+    let second = scene
+        .house
+        .deliver(&scene.key, "a", json!({ "details": { HOSTILE: HOSTILE } }))
+        .await;
+    let answer = json!({ "status": "redirected", "feedback": HOSTILE, "edited_content": { HOSTILE: HOSTILE } });
+    let answered = scene.house.respond(&scene.ann, &second, answer).await;
+    assert_eq!(answered.status, 200);
+    for arguments in [
+        vec!["inbox"],
+        vec!["inbox", "--all"],
+        vec!["inbox", &id],
+        vec!["inbox", &second],
+        vec!["response", &second],
+        vec!["responses"],
+        vec!["trail", "show"],
+        vec!["trail", "show", &id],
+        vec!["trail", "show", &second],
+    ] {
+        let output = scene.run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        for stream in [&output.stdout, &output.stderr] {
+            let bad: String = text(stream).chars().filter(|c| steers(*c)).collect();
+            assert_eq!(bad, "", "{arguments:?}");
+        }
+    }
+    let shown = scene.done(&["inbox", &id]);
+    assert!(
+        shown.contains("\\u{1b}[31mred") && shown.contains("\\u{202e}live"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn json_for_a_terminal_is_escaped_and_json_for_a_program_is_exact() {
+    let (scene, id) = hostile().await;
+    assert_eq!(scene.json(&["inbox", &id])["headline"], HOSTILE);
+    // A pseudo-terminal, so that the program sees one.
+    let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+    let output = Command::new(python())
+        .args(["-c", spawn, WAKEFUL, "inbox", &id, "--json", "--data"])
+        .arg(scene.house.data())
+        .env("WAKEFUL_TOKEN", &scene.ann)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let seen = text(&output.stdout).replace("\r\n", "\n");
+    let bad: String = seen.chars().filter(|c| steers(*c)).collect();
+    assert_eq!(bad, "", "{seen}");
+    assert!(seen.contains("\"headline\": "), "{seen}");
+    let read: Value = serde_json::from_str(&seen).expect("what a terminal shows is JSON still");
+    assert_eq!(read["headline"], HOSTILE);
+}
+
+#[tokio::test]
+async fn the_prompt_tells_an_agent_all_it_must_know() {
+    let scene = Scene::start().await;
+    let text = scene.done(&["prompt", "--agent", "a"]);
+    let address = scene.house.address();
+    let needed = [
+        format!("POST {address}/wake/v1/deliver"),
+        format!("GET {address}/wake/v1/response/"),
+        format!("GET {address}/wake/v1/responses"),
+        format!("Talk to {address} only"),
+    ];
+    let words = [
+        "Authorization: Bearer $WAKE_API_KEY",
+        "WAKE_WEBHOOK_SECRET",
+        "\"agent_id\": \"a\"",
+        "every 60 seconds",
+        "approved",
+        "rejected",
+        "redirected",
+        "timeout_seconds",
+        "document",
+        "sha256=HMAC_SHA256(WAKE_WEBHOOK_SECRET, raw request body)",
+        "X-Wake-Signature",
+        "constant time",
+        "401: stop",
+        "429: wait",
+        "Retry-After",
+        "delivery_id is one that you submitted",
+        "credentials",
+        "personal data",
+        "One delivery for each thing",
+        "accomplished",
+        "must begin with https://",
+    ];
+    for needed in needed.iter().map(String::as_str).chain(words) {
+        assert!(text.contains(needed), "{needed} in {text}");
+    }
+    // The key itself is nowhere in it.
+    assert!(!text.contains("wk_live_") && !text.contains("whsec_"));
+    let elsewhere = [
+        "prompt",
+        "--agent",
+        "a",
+        "--address",
+        "https://wake.example.com/",
+    ];
+    let text = scene.done(&elsewhere);
+    assert!(text.contains("POST https://wake.example.com/wake/v1/deliver"));
+    assert!(text.contains("Use HTTPS for everything"));
+}
+
+#[test]
+fn completions_the_manual_and_help_are_printed_without_a_server() {
+    let house = House::empty();
+    for (shell, marks) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef wakeful"),
+        ("fish", "complete -c wakeful"),
+    ] {
+        let output = house.command(&["completions", shell], &[]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        assert!(
+            script.contains(marks) && script.contains("respond"),
+            "{shell}"
+        );
+        assert!(
+            !script.contains("__preload"),
+            "{shell} offers what is hidden"
+        );
+    }
+    let page = house.command(&["man"], &[]);
+    assert!(text(&page.stdout).starts_with(".ie") || text(&page.stdout).starts_with(".TH"));
+    assert!(text(&page.stdout).contains("wakeful"));
+    let help = house.command(&["--help"], &[]);
+    assert_eq!(help.status.code(), Some(0));
+    for command in ["serve", "deliver", "inbox", "respond", "trail", "prompt"] {
+        assert!(text(&help.stdout).contains(command), "{command}");
+    }
+    let version = house.command(&["--version"], &[]);
+    assert!(text(&version.stdout).starts_with("wakeful "));
+}
