@@ -250,15 +250,20 @@ impl House {
         }
     }
 
-    /// SIGTERM, and how long it took to end.
-    pub fn stop(&mut self) -> Duration {
-        let mut server = self.server.take().expect("no server runs");
-        let started = Instant::now();
+    /// SIGTERM, without waiting for the end.
+    pub fn terminate(&self) {
         let signalled = Command::new("kill")
-            .args(["-TERM", &server.child.id().to_string()])
+            .args(["-TERM", &self.process_id().to_string()])
             .status()
             .unwrap();
         assert!(signalled.success());
+    }
+
+    /// SIGTERM, and how long it took to end.
+    pub fn stop(&mut self) -> Duration {
+        let started = Instant::now();
+        self.terminate();
+        let mut server = self.server.take().expect("no server runs");
         let status = server.child.wait().unwrap();
         assert!(status.success(), "{status:?}");
         let took = started.elapsed();
