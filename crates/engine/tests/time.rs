@@ -1,4 +1,5 @@
 //! What time does, with a clock that the test sets: hours pass in milliseconds.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::{
     Arc,

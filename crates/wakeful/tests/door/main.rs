@@ -1,5 +1,6 @@
 //! The WAKE door against its specification: every row of its tables, every
 //! ruling on deliver and response. Sweeps have a program of their own.
+#![allow(clippy::unwrap_used)]
 
 #[path = "../harness/mod.rs"]
 mod harness;

@@ -1,4 +1,5 @@
 //! How requests may arrive, what every answer carries, and how a server ends.
+#![allow(clippy::unwrap_used)]
 
 #[path = "../harness/mod.rs"]
 mod harness;
