@@ -57,8 +57,9 @@ impl Bucket {
         let refilled = i128::from(self.level) + elapsed * i128::from(rate.per_hour);
         let level = refilled.min(i128::from(full_level(rate)));
         if level < TOKEN {
-            let micros = (TOKEN - level).div_euclid(i128::from(rate.per_hour)) + 1;
-            let seconds = micros.div_euclid(1_000_000) + i128::from(micros % 1_000_000 != 0);
+            // What a second refills, in the bucket's unit; rounded up.
+            let a_second = i128::from(rate.per_hour) * i128::from(Micros::SECOND);
+            let seconds = (TOKEN - level + a_second - 1).div_euclid(a_second);
             return Err(u64::try_from(seconds).unwrap_or(u64::MAX).max(1));
         }
         let level = i64::try_from(level - TOKEN).unwrap_or(i64::MAX);
@@ -95,7 +96,7 @@ mod tests {
         for _ in 0..5 {
             bucket = bucket.take(Rate::TEST, Micros(0)).unwrap();
         }
-        assert_eq!(bucket.take(Rate::TEST, Micros(0)), Err(181));
+        assert_eq!(bucket.take(Rate::TEST, Micros(0)), Err(180));
         assert!(bucket.take(Rate::TEST, Micros(180_000_000)).is_ok());
     }
 

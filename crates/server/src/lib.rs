@@ -11,6 +11,7 @@ pub mod body;
 pub mod failures;
 pub mod metrics;
 pub mod openapi;
+pub mod path;
 pub mod problem;
 pub mod routes;
 pub mod serve;

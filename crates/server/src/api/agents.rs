@@ -2,7 +2,7 @@
 
 use ::wake::{prompt::Prompt, signature};
 use axum::{
-    extract::{Path, State},
+    extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -12,6 +12,7 @@ use crate::{
     App, Problem,
     api::Json,
     auth::{Admin, Reader},
+    path::Path,
 };
 
 pub async fn index(State(app): State<App>, _: Reader) -> Response {
@@ -23,7 +24,7 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
 pub async fn prompt(
     State(app): State<App>,
     _: Reader,
-    Path(agent_id): Path<String>,
+    Path(agent_id): Path,
 ) -> Result<Response, Problem> {
     let accounts = app.shared().accounts();
     if !accounts.agents.contains_key(&agent_id) {
@@ -41,7 +42,7 @@ pub async fn prompt(
 pub async fn secret(
     State(app): State<App>,
     admin: Admin,
-    Path(agent_id): Path<String>,
+    Path(agent_id): Path,
 ) -> Result<Response, Problem> {
     if !app.shared().accounts().agents.contains_key(&agent_id) {
         return Err(account::Rejection::NoSuchAgent(agent_id).into());

@@ -4,7 +4,7 @@ use ::inbox::{Request, answer::EDITED_BYTES};
 use ::wake::{DetailsFormat, Kind, Status};
 use axum::{
     body::Body,
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -19,6 +19,7 @@ use crate::{
     api::{Json, bad_query, list, number, pairs},
     auth::{Decider, Human, Reader},
     body,
+    path::Path,
 };
 
 /// Room for an edited content of the largest size and a page of feedback.
@@ -155,11 +156,7 @@ async fn find(app: &App, id: &str) -> Result<Row, Problem> {
         .ok_or_else(Problem::not_found)
 }
 
-pub async fn show(
-    State(app): State<App>,
-    _: Reader,
-    Path(id): Path<String>,
-) -> Result<Response, Problem> {
+pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let shared = app.shared();
     let answer = row.row.answer_position;
@@ -193,7 +190,7 @@ struct Answered {
 pub async fn respond(
     State(app): State<App>,
     Decider(person): Decider,
-    Path(id): Path<String>,
+    Path(id): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -229,7 +226,7 @@ pub async fn respond(
 pub async fn undo(
     State(app): State<App>,
     Decider(person): Decider,
-    Path(id): Path<String>,
+    Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     app.engine
@@ -244,7 +241,7 @@ pub async fn undo(
 pub async fn seen(
     State(app): State<App>,
     human: Human,
-    Path(id): Path<String>,
+    Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     app.engine
@@ -264,7 +261,7 @@ struct History {
 pub async fn history(
     State(app): State<App>,
     _: Reader,
-    Path(id): Path<String>,
+    Path(id): Path,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let entries = app.shared().history(row.row.no).await?;
@@ -275,7 +272,7 @@ pub async fn history(
 pub async fn receipt(
     State(app): State<App>,
     _: Reader,
-    Path(id): Path<String>,
+    Path(id): Path,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let history = app.shared().history(row.row.no).await?;

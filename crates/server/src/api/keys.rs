@@ -7,7 +7,7 @@ use account::{
 };
 use axum::{
     body::Body,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -23,6 +23,7 @@ use crate::{
     },
     auth::{Admin, Reader},
     body,
+    path::Path,
 };
 
 /// How long a rotated key still works, unless said otherwise.
@@ -142,7 +143,7 @@ pub async fn create(
 pub async fn revoke(
     State(app): State<App>,
     admin: Admin,
-    Path(key_id): Path<String>,
+    Path(key_id): Path,
 ) -> Result<StatusCode, Problem> {
     let command = Ask::RevokeKey { key_id };
     app.engine
@@ -164,7 +165,7 @@ pub struct Rotation {
 pub async fn rotate(
     State(app): State<App>,
     admin: Admin,
-    Path(key_id): Path<String>,
+    Path(key_id): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {

@@ -3,7 +3,7 @@
 use account::command::Command as Ask;
 use axum::{
     body::Body,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -15,6 +15,7 @@ use crate::{
     api::Json,
     auth::{Admin, Reader},
     body,
+    path::Path,
 };
 
 pub async fn index(State(app): State<App>, _: Reader) -> Response {
@@ -31,7 +32,7 @@ pub struct Rule {
 pub async fn set(
     State(app): State<App>,
     admin: Admin,
-    Path(kind): Path<String>,
+    Path(kind): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {

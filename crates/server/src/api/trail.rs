@@ -1,7 +1,7 @@
 //! The trail: entries, checkpoint, proofs.
 
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     http::header,
     response::{IntoResponse, Response},
 };
@@ -14,6 +14,7 @@ use crate::{
     App, Problem,
     api::{Json, events::is_public, number, pairs},
     auth::Reader,
+    path::Path,
 };
 
 impl From<ProofFault> for Problem {
@@ -126,7 +127,7 @@ pub async fn receipt(app: &App, position: u64) -> Result<Receipt, Problem> {
 pub async fn proof(
     State(app): State<App>,
     reader: Reader,
-    Path(position): Path<String>,
+    Path(position): Path,
 ) -> Result<Response, Problem> {
     let position: u64 = position.parse().map_err(|_| Problem::not_found())?;
     let size = *app.shared().size().borrow();

@@ -3,7 +3,7 @@
 use account::{Role, command::Command as Ask, secret::Kind};
 use axum::{
     body::Body,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -18,6 +18,7 @@ use crate::{
     },
     auth::{Admin, Human, Reader},
     body,
+    path::Path,
 };
 
 pub async fn index(State(app): State<App>, _: Reader) -> Response {
@@ -81,7 +82,7 @@ pub async fn create(
 pub async fn token(
     State(app): State<App>,
     admin: Admin,
-    Path(name): Path<String>,
+    Path(name): Path,
 ) -> Result<Response, Problem> {
     let (token, token_hash) = draw(Kind::User)?;
     let token_id = short_id("tok")?;
@@ -117,7 +118,7 @@ pub struct Change {
 pub async fn change(
     State(app): State<App>,
     admin: Admin,
-    Path(name): Path<String>,
+    Path(name): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {

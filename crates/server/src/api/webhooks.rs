@@ -4,7 +4,7 @@ use ::wake::{net::Cidr, webhook::HostPattern};
 use account::command::Command as Ask;
 use axum::{
     body::Body,
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
@@ -18,6 +18,7 @@ use crate::{
     api::{Json, number, pairs},
     auth::{Admin, Reader},
     body,
+    path::Path,
 };
 
 pub async fn allowlist(State(app): State<App>, _: Reader) -> Response {
@@ -87,7 +88,7 @@ pub async fn allow(
 pub async fn remove(
     State(app): State<App>,
     admin: Admin,
-    Path(pattern): Path<String>,
+    Path(pattern): Path,
 ) -> Result<StatusCode, Problem> {
     let command = Ask::RemoveWebhook { pattern };
     app.engine
@@ -148,7 +149,7 @@ pub async fn callbacks(
 pub async fn replay(
     State(app): State<App>,
     admin: Admin,
-    Path(id): Path<String>,
+    Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let callback: u64 = id.parse().map_err(|_| Problem::not_found())?;
     let before = callback

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::wake::{Fault, Status, limits};
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     http::header,
     response::{IntoResponse, Response},
 };
@@ -14,12 +14,13 @@ use uuid::Uuid;
 use crate::{
     App, Problem,
     auth::{Agent, record_denial},
+    path::Path,
 };
 
 pub async fn response(
     State(app): State<App>,
     Agent(key): Agent,
-    Path(delivery_id): Path<String>,
+    Path(delivery_id): Path,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     app.limits.take_read(&key, app.shared().clock.now())?;

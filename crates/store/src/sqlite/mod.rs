@@ -120,16 +120,36 @@ impl Sqlite {
             .with(|connection| read(connection).map_err(failed))
     }
 
-    /// A read that may take a while, on a thread that may block.
+    /// A short read in several steps, which all see the same state.
+    fn read_steps<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.read(|connection| at_one_moment(connection, read))
+    }
+
+    /// A read that may take a while, on a thread that may block; all of it sees
+    /// the same state.
     async fn read_long<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || readers.with(|c| read(c).map_err(failed)))
-            .await
-            .map_err(|error| Error::Unavailable(Box::new(error)))?
+        tokio::task::spawn_blocking(move || {
+            readers.with(|connection| at_one_moment(connection, read).map_err(failed))
+        })
+        .await
+        .map_err(|error| Error::Unavailable(Box::new(error)))?
     }
+}
+
+/// Without a transaction each statement would see its own state: a sweep that
+/// read one lane before a commit and the next one after it would lose answers.
+fn at_one_moment<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let moment = connection.unchecked_transaction()?;
+    let answer = read(&moment)?;
+    moment.commit()?;
+    Ok(answer)
 }
 
 #[async_trait]
@@ -266,7 +286,7 @@ impl Store for Sqlite {
     }
 
     async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
-        self.read(|connection| {
+        self.read_steps(|connection| {
             let delivery = records::delivery_by_id(connection, id)?;
             delivery
                 .map(|delivery| records::answered(connection, delivery))
@@ -277,7 +297,7 @@ impl Store for Sqlite {
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {
         // One agent's page is short; an orchestrator's may be many ranges.
         if query.lanes.len() <= 4 {
-            return self.read(|connection| sweep::sweep(connection, &query));
+            return self.read_steps(|connection| sweep::sweep(connection, &query));
         }
         self.read_long(move |connection| sweep::sweep(connection, &query))
             .await

@@ -1,13 +1,15 @@
 //! A real server in a throw-away directory, and the means to talk to it.
 //!
 //! Every test program of this crate uses this module and none uses all of it.
-#![allow(dead_code, clippy::unwrap_used, clippy::zombie_processes)]
+#![allow(dead_code, clippy::unwrap_used)]
+// A server that listens is waited for when it is stopped or killed.
+#![allow(clippy::zombie_processes)]
 
 pub mod peer;
 pub mod receiver;
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -25,11 +27,15 @@ pub struct House {
     server: Option<Running>,
     pub http: Client,
     flags: Vec<String>,
+    /// For the server's `WAKEFUL_LOG`.
+    pub log_level: Option<&'static str>,
 }
 
 struct Running {
     child: Child,
     address: String,
+    /// Copies the server's log to a file until the server ends.
+    reader: std::thread::JoinHandle<()>,
 }
 
 /// What came back.
@@ -41,6 +47,45 @@ pub struct Answer {
 }
 
 impl Answer {
+    pub async fn read(response: reqwest::Response) -> Answer {
+        Answer {
+            status: response.status(),
+            headers: response.headers().clone(),
+            body: response
+                .bytes()
+                .await
+                .expect("the body ended early")
+                .to_vec(),
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Checks that this is an RFC 9457 problem with this status and code.
+    #[track_caller]
+    pub fn is_problem(&self, status: u16, code: &str, field: Option<&str>) {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{body}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{body}"
+        );
+        let problem = self.json();
+        assert_eq!(problem["code"], code, "{problem}");
+        assert_eq!(
+            problem.get("field").and_then(Value::as_str),
+            field,
+            "{problem}"
+        );
+        assert_eq!(problem["status"], status, "{problem}");
+        assert!(problem["type"].is_string() && problem["title"].is_string());
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.ends_with('.'), "no sentence: {detail:?}");
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in {:?}", String::from_utf8_lossy(&self.body)))
@@ -65,6 +110,7 @@ impl House {
             server: None,
             http: Client::builder().no_proxy().build().unwrap(),
             flags: Vec::new(),
+            log_level: None,
         }
     }
 
@@ -146,6 +192,8 @@ impl House {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
+            .env_remove("WAKEFUL_LOG")
+            .envs(self.log_level.map(|level| ("WAKEFUL_LOG", level)))
             .spawn()
             .unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -162,15 +210,20 @@ impl House {
                 let address = entry["address"].as_str().unwrap().to_owned();
                 // Read on, so that the server never waits for us.
                 let path = self.log_file();
-                std::thread::spawn(move || {
+                let reader = std::thread::spawn(move || {
                     let mut file = std::fs::OpenOptions::new()
                         .create(true)
                         .append(true)
                         .open(path)
                         .unwrap();
+                    file.write_all(said.as_bytes()).unwrap();
                     let _ = std::io::copy(&mut log, &mut file);
                 });
-                self.server = Some(Running { child, address });
+                self.server = Some(Running {
+                    child,
+                    address,
+                    reader,
+                });
                 return Ok(());
             }
         }
@@ -198,21 +251,29 @@ impl House {
         if let Some(mut server) = self.server.take() {
             server.child.kill().unwrap();
             server.child.wait().unwrap();
+            let _ = server.reader.join();
         }
+    }
+
+    /// SIGTERM, without waiting for the end.
+    pub fn terminate(&self) {
+        let signalled = Command::new("kill")
+            .args(["-TERM", &self.process_id().to_string()])
+            .status()
+            .unwrap();
+        assert!(signalled.success());
     }
 
     /// SIGTERM, and how long it took to end.
     pub fn stop(&mut self) -> Duration {
-        let mut server = self.server.take().expect("no server runs");
         let started = Instant::now();
-        let signalled = Command::new("kill")
-            .args(["-TERM", &server.child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(signalled.success());
+        self.terminate();
+        let mut server = self.server.take().expect("no server runs");
         let status = server.child.wait().unwrap();
         assert!(status.success(), "{status:?}");
-        started.elapsed()
+        let took = started.elapsed();
+        let _ = server.reader.join();
+        took
     }
 
     pub async fn send(
@@ -246,12 +307,35 @@ impl House {
                 .header("content-type", "application/json")
                 .body(body.to_string());
         }
-        let response = request.send().await?;
-        Ok(Answer {
-            status: response.status(),
-            headers: response.headers().clone(),
-            body: response.bytes().await?.to_vec(),
-        })
+        Ok(Answer::read(request.send().await?).await)
+    }
+
+    /// A request of which every header and byte is said.
+    pub async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<reqwest::Body>,
+    ) -> Answer {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = self
+            .http
+            .request(method, format!("{}{path}", self.address()));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Answer::read(request.body(body).send().await.expect("no answer")).await
+    }
+
+    /// JSON text, byte for byte, with a key or token.
+    pub async fn post_text(&self, path: &str, token: &str, body: impl Into<String>) -> Answer {
+        let authorization = format!("Bearer {token}");
+        let headers = [
+            ("authorization", authorization.as_str()),
+            ("content-type", "application/json"),
+        ];
+        self.raw("POST", path, &headers, body.into()).await
     }
 
     pub async fn get(&self, path: &str, token: &str) -> Answer {
@@ -333,6 +417,37 @@ impl House {
     pub async fn respond(&self, token: &str, id: &str, body: Value) -> Answer {
         self.post(&format!("/api/v1/inbox/{id}/respond"), token, body)
             .await
+    }
+
+    /// The response once it is there: no longer than ten seconds.
+    pub async fn answer(&self, key: &str, id: &str) -> Value {
+        let answer = self
+            .get(&format!("/wake/v1/response/{id}?wait=10"), key)
+            .await;
+        assert_eq!(answer.status, 200);
+        answer.json()
+    }
+
+    /// Entries of the trail of one type, newest first, as an owner reads them.
+    pub async fn entries(&self, token: &str, event_type: &str) -> Vec<Value> {
+        let path = format!("/api/v1/trail?limit=200&event_type={event_type}");
+        let answer = self.get(&path, token).await;
+        assert_eq!(answer.status, 200);
+        answer.json()["entries"].as_array().unwrap().clone()
+    }
+
+    /// Waits until a denial with this code is on the trail; gives its facts.
+    pub async fn denial(&self, token: &str, code: &str) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let entries = self.entries(token, "access_denied").await;
+            let found = entries.iter().find(|entry| entry["facts"]["code"] == code);
+            if let Some(entry) = found {
+                return entry["facts"].clone();
+            }
+            assert!(Instant::now() < deadline, "no denial {code} on the trail");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     pub async fn response(&self, key: &str, id: &str) -> Value {

@@ -1,0 +1,218 @@
+//! People come and go.
+
+use serde_json::json;
+
+use crate::harness::{Answer, House};
+
+async fn change(house: &House, token: &str, name: &str, body: serde_json::Value) -> Answer {
+    house
+        .send(
+            "PATCH",
+            &format!("/api/v1/users/{name}"),
+            Some(token),
+            Some(body),
+        )
+        .await
+}
+
+#[tokio::test]
+async fn a_suspended_person_is_out_until_resumed_and_a_deactivated_one_for_good() {
+    let (house, ann) = House::start().await;
+    let bob = house.user("bob", "reviewer");
+    let id = {
+        let key = house.key("a");
+        house.deliver(&key, "a", json!({})).await
+    };
+    assert_eq!(
+        change(&house, &ann, "bob", json!({ "state": "suspended" }))
+            .await
+            .status,
+        204
+    );
+    let refused = house
+        .respond(&bob, &id, json!({ "status": "approved" }))
+        .await;
+    refused.is_problem(401, "unauthenticated", None);
+    assert_eq!(
+        change(&house, &ann, "bob", json!({ "state": "active" }))
+            .await
+            .status,
+        204
+    );
+    assert_eq!(house.get("/api/v1/me", &bob).await.status, 200);
+    assert_eq!(
+        change(&house, &ann, "bob", json!({ "state": "deactivated" }))
+            .await
+            .status,
+        204
+    );
+    house
+        .get("/api/v1/me", &bob)
+        .await
+        .is_problem(401, "unauthenticated", None);
+    for state in ["active", "suspended"] {
+        change(&house, &ann, "bob", json!({ "state": state }))
+            .await
+            .is_problem(409, "user_deactivated", None);
+    }
+    // The name is taken for good: the trail speaks of him.
+    let again = house
+        .post("/api/v1/users", &ann, json!({ "name": "bob" }))
+        .await;
+    again.is_problem(409, "user_exists", None);
+    let states: Vec<_> = house.entries(&ann, "user_state_set").await;
+    assert_eq!(states.len(), 3);
+}
+
+#[tokio::test]
+async fn the_last_owner_cannot_be_lost() {
+    let (house, ann) = House::start().await;
+    for body in [
+        json!({ "state": "suspended" }),
+        json!({ "state": "deactivated" }),
+        json!({ "role": "viewer" }),
+    ] {
+        change(&house, &ann, "ann", body)
+            .await
+            .is_problem(409, "last_owner", None);
+    }
+    house.user("bob", "owner");
+    assert_eq!(
+        change(&house, &ann, "bob", json!({ "state": "suspended" }))
+            .await
+            .status,
+        204
+    );
+    change(&house, &ann, "ann", json!({ "role": "reviewer" }))
+        .await
+        .is_problem(409, "last_owner", None);
+    assert_eq!(
+        change(&house, &ann, "bob", json!({ "state": "active" }))
+            .await
+            .status,
+        204
+    );
+    assert_eq!(
+        change(&house, &ann, "ann", json!({ "role": "reviewer" }))
+            .await
+            .status,
+        204
+    );
+    // The token is the same; what it may do is not.
+    let refused = change(&house, &ann, "ann", json!({ "role": "owner" })).await;
+    refused.is_problem(403, "role_refused", None);
+}
+
+#[tokio::test]
+async fn names_are_plain_and_those_of_the_protocol_are_refused() {
+    let (house, ann) = House::start().await;
+    let long = "a".repeat(65);
+    for name in [
+        "system", "protocol", "fallback", "owner", "reviewer", "viewer", "operator", "agent",
+        "admin",
+    ] {
+        let answer = house
+            .post("/api/v1/users", &ann, json!({ "name": name }))
+            .await;
+        answer.is_problem(422, "reserved_name", None);
+    }
+    for name in [
+        "",
+        "Ann",
+        "a b",
+        "1a",
+        "ä",
+        "a/b",
+        "a\u{202e}b",
+        long.as_str(),
+    ] {
+        let answer = house
+            .post("/api/v1/users", &ann, json!({ "name": name }))
+            .await;
+        answer.is_problem(422, "bad_name", None);
+    }
+    house
+        .post("/api/v1/users", &ann, json!({ "name": "ann" }))
+        .await
+        .is_problem(409, "user_exists", None);
+    for body in [
+        json!({}),
+        json!({ "name": "x", "role": "king" }),
+        json!({ "name": 1 }),
+        json!({ "name": "x", "colour": "blue" }),
+    ] {
+        house
+            .post("/api/v1/users", &ann, body)
+            .await
+            .is_problem(422, "bad_body", None);
+    }
+}
+
+#[tokio::test]
+async fn a_new_person_reviews_unless_said_otherwise_and_the_first_is_the_owner() {
+    let house = House::empty();
+    let output = house.command(&["user", "create", "vic", "--role", "viewer"], &[]);
+    assert!(!output.status.success(), "the first must be an owner");
+    assert_eq!(house.json(&["user", "create", "ann"])["role"], "owner");
+    assert_eq!(house.json(&["user", "create", "bob"])["role"], "reviewer");
+}
+
+#[tokio::test]
+async fn a_new_token_replaces_the_old_one_and_no_token_is_kept_readable() {
+    let (mut house, ann) = House::start().await;
+    let old = house.user("bob", "reviewer");
+    let made = house
+        .send("POST", "/api/v1/users/bob/token", Some(&ann), None)
+        .await;
+    assert_eq!(made.status, 201);
+    let new = made.json()["token"].as_str().unwrap().to_owned();
+    assert!(new.starts_with("wl_") && new != old);
+    let key = house.key("a");
+    for restart in [false, true] {
+        if restart {
+            house.stop();
+            house.serve().await;
+        }
+        house
+            .get("/api/v1/me", &old)
+            .await
+            .is_problem(401, "unauthenticated", None);
+        assert_eq!(house.get("/api/v1/me", &new).await.json()["name"], "bob");
+    }
+    house.stop();
+    for secret in [&ann, &old, &new, &key] {
+        // The spelling after the prefix is what must not be anywhere.
+        let bytes = secret.rsplit('_').next().unwrap().as_bytes();
+        for file in ["wakeful.db", "wakeful.db-wal"] {
+            let content = std::fs::read(house.data().join(file)).unwrap_or_default();
+            assert!(
+                !content.windows(bytes.len()).any(|window| window == bytes),
+                "{file}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_exist_cannot_be_changed() {
+    let (house, ann) = House::start().await;
+    change(&house, &ann, "zoe", json!({ "role": "viewer" }))
+        .await
+        .is_problem(404, "no_such_user", None);
+    house
+        .send("POST", "/api/v1/users/zoe/token", Some(&ann), None)
+        .await
+        .is_problem(404, "no_such_user", None);
+    house
+        .send("DELETE", "/api/v1/keys/key_0", Some(&ann), None)
+        .await
+        .is_problem(404, "no_such_key", None);
+    house
+        .post("/api/v1/keys/key_0/rotate", &ann, json!({}))
+        .await
+        .is_problem(404, "no_such_key", None);
+    house
+        .get("/api/v1/agents/zoe/prompt", &ann)
+        .await
+        .is_problem(404, "no_such_agent", None);
+}

@@ -1,0 +1,11 @@
+//! How requests may arrive, what every answer carries, and how a server ends.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod ending;
+mod operations;
+mod plain;
+mod proxy;
+mod tls;

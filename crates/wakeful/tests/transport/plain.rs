@@ -1,0 +1,81 @@
+//! Plain HTTP is for this machine alone.
+
+use crate::harness::House;
+
+#[tokio::test]
+async fn plain_http_on_an_address_that_others_reach_is_refused_with_the_reason() {
+    let house = House::empty();
+    for listen in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let output = house.command(&["serve", "--listen", listen], &[]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        for word in ["plain HTTP", "--tls-cert", "--behind-proxy", "127.0.0.1"] {
+            assert!(said.contains(word), "{word} is not in {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_without_its_key_is_refused() {
+    let house = House::empty();
+    let output = house.command(&["serve", "--tls-cert", "x.pem"], &[]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--tls-key"));
+}
+
+#[tokio::test]
+async fn a_request_under_a_name_that_is_not_loopback_is_refused_and_not_redirected() {
+    let (house, ann) = House::start().await;
+    let authorization = format!("Bearer {ann}");
+    let port = house.address().rsplit(':').next().unwrap().to_owned();
+    for host in [
+        "example.com",
+        "evil.example:7377",
+        "127.0.0.1.evil.example",
+        "192.0.2.1",
+        "localhost.example",
+        "[2001:db8::1]:80",
+        "0.0.0.0",
+    ] {
+        let headers = [("host", host), ("authorization", authorization.as_str())];
+        for path in ["/api/v1/me", "/wake/v1/responses", "/healthz", "/nothing"] {
+            let answer = house.raw("GET", path, &headers, "").await;
+            answer.is_problem(403, "https_required", None);
+            assert_eq!(answer.header("location"), None);
+        }
+    }
+    for host in [
+        "localhost",
+        "LOCALHOST",
+        &format!("localhost:{port}"),
+        "127.0.0.1",
+        "127.9.9.9:1",
+        "[::1]",
+        "[::1]:80",
+    ] {
+        let headers = [("host", host), ("authorization", authorization.as_str())];
+        assert_eq!(
+            house.raw("GET", "/api/v1/me", &headers, "").await.status,
+            200,
+            "{host}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_forwarded_request_is_refused_without_a_proxy_setting() {
+    let (house, ann) = House::start().await;
+    let authorization = format!("Bearer {ann}");
+    for (name, value) in [
+        ("forwarded", "for=192.0.2.1"),
+        ("x-forwarded-for", "127.0.0.1"),
+        ("x-forwarded-proto", "https"),
+        ("x-real-ip", "127.0.0.1"),
+    ] {
+        let headers = [(name, value), ("authorization", authorization.as_str())];
+        house
+            .raw("GET", "/api/v1/me", &headers, "")
+            .await
+            .is_problem(403, "https_required", None);
+    }
+}
