@@ -354,8 +354,13 @@ impl Writer {
                 .clock
                 .now()
                 .plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
-            if let Err(error) = self.shared.store.forget_idempotency(forgotten).await {
-                tracing::warn!(%error, "old idempotency records could not be removed");
+            match self.shared.store.forget_idempotency(forgotten).await {
+                // The rest as soon as whoever waits has been served.
+                Ok(true) => self.chores_at = Instant::now(),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "old idempotency records could not be removed");
+                }
             }
             let _ = self.retain().await;
         }

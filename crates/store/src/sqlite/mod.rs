@@ -39,6 +39,8 @@ pub const FILE: &str = "wakeful.db";
 /// Pages between checkpoints of the write-ahead log: 32 MiB, so that a page
 /// that changes with every batch is copied back once for many batches.
 const CHECKPOINT_PAGES: u32 = 8192;
+/// Idempotency records forgotten in one transaction.
+const FORGOTTEN: usize = 1000;
 /// Bounds the writer's page cache, in KiB.
 const WRITER_CACHE_KIB: i32 = 16 << 10;
 
@@ -160,13 +162,13 @@ impl Store for Sqlite {
         search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
     }
 
-    async fn forget_idempotency(&self, before: Micros) -> Result<()> {
+    async fn forget_idempotency(&self, before: Micros) -> Result<bool> {
         // In steps, so that no commit waits long for this one.
         let forget = "DELETE FROM idempotency WHERE (key_id, idempotency_key) IN
-             (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT 1000)";
+             (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT ?2)";
         self.writer()?
-            .execute(forget, [before.0])
-            .map(drop)
+            .execute(forget, params![before.0, FORGOTTEN as i64])
+            .map(|forgotten| forgotten == FORGOTTEN)
             .map_err(failed)
     }
 
