@@ -34,6 +34,8 @@ const INDEX_BUSY: (Duration, usize) = (Duration::from_millis(500), 64);
 const INDEX_IDLE: (Duration, usize) = (Duration::from_millis(50), 256);
 /// How often retention rules and old idempotency records are looked at.
 const CHORES: Duration = Duration::from_secs(600);
+/// How soon storage that failed is tried again, if no command tries it first.
+const RETRY: Duration = Duration::from_secs(1);
 /// How long the writer sleeps at the most: a clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -55,6 +57,8 @@ pub struct Writer {
     core: Option<Core>,
     index_at: Option<Instant>,
     chores_at: Instant,
+    /// Copies of erased bytes may be left, since the last start or a failure.
+    scrub_owed: bool,
 }
 
 impl Writer {
@@ -70,6 +74,7 @@ impl Writer {
             core: Some(core),
             index_at: Some(Instant::now()),
             chores_at: Instant::now() + CHORES,
+            scrub_owed: true,
         };
         if writer
             .core
@@ -156,6 +161,9 @@ impl Writer {
                 }
             }
             let busy = !commands.is_empty();
+            if self.core.is_none() && !busy {
+                self.recover().await;
+            }
             self.add_due(&mut commands).await;
             if !commands.is_empty() {
                 self.commit(commands).await;
@@ -173,6 +181,9 @@ impl Writer {
     }
 
     fn sleep_for(&self) -> Duration {
+        if self.core.is_none() {
+            return RETRY;
+        }
         let now = self.shared.clock.now();
         let due = self.core.as_ref().and_then(|core| core.next_due);
         let until_due = due.map_or(LONGEST_SLEEP, |at| {
@@ -186,6 +197,18 @@ impl Writer {
             .min(until_index)
             .min(until_chores)
             .min(LONGEST_SLEEP)
+    }
+
+    /// After a failure, without waiting for a command: timers must go on, and
+    /// whoever asks whether we are ready may send none before we say so.
+    async fn recover(&mut self) {
+        if self.shared.store.probe().await.is_err() {
+            return;
+        }
+        if let Ok(core) = Core::load(self.shared.store.as_ref()).await {
+            self.core = Some(core);
+            self.shared.health.set_degraded(false);
+        }
     }
 
     /// Timers that are due become commands of the server's own.
@@ -393,6 +416,7 @@ impl Writer {
                     break;
                 }
                 erased += rows.len() as u64;
+                self.scrub_owed = true;
                 let delivery_ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
                 let command = Command::Erase {
                     delivery_ids,
@@ -404,12 +428,13 @@ impl Writer {
                 })?;
             }
         }
-        if erased > 0 {
+        if self.scrub_owed {
             self.shared
                 .store
                 .scrub()
                 .await
                 .map_err(|_| Refusal::Unavailable)?;
+            self.scrub_owed = false;
         }
         Ok(erased)
     }

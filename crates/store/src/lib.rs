@@ -60,6 +60,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Forgets some idempotency records older than this; true while there may be
     /// more.
     async fn forget_idempotency(&self, before: Micros) -> Result<bool>;
+    /// Writes something of ordinary size and removes it: whether storage that
+    /// failed works again.
+    async fn probe(&self) -> Result<()>;
     /// After an erasure: leaves no copy of removed bytes in logs or free pages.
     async fn scrub(&self) -> Result<()>;
     /// Empties the views, before they are rebuilt from the trail.

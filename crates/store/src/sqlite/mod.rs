@@ -41,6 +41,8 @@ pub const FILE: &str = "wakeful.db";
 const CHECKPOINT_PAGES: u32 = 8192;
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN: usize = 1000;
+/// More than most batches: when this can be written, they can.
+const PROBE_BYTES: i64 = 256 << 10;
 /// Bounds the writer's page cache, in KiB.
 const WRITER_CACHE_KIB: i32 = 16 << 10;
 
@@ -170,6 +172,14 @@ impl Store for Sqlite {
             .execute(forget, params![before.0, FORGOTTEN as i64])
             .map(|forgotten| forgotten == FORGOTTEN)
             .map_err(failed)
+    }
+
+    async fn probe(&self) -> Result<()> {
+        let writer = self.writer()?;
+        let write = "INSERT OR REPLACE INTO secrets (name, sealed) VALUES ('probe', zeroblob(?1))";
+        writer.execute(write, [PROBE_BYTES]).map_err(failed)?;
+        let remove = "DELETE FROM secrets WHERE name = 'probe'";
+        writer.execute(remove, []).map(drop).map_err(failed)
     }
 
     async fn scrub(&self) -> Result<()> {
