@@ -67,8 +67,18 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
             Error::Damaged(error.to_string())
         }
+        _ if is_unreadable(&error) => Error::Damaged(error.to_string()),
         _ => Error::Unavailable(Box::new(error)),
     }
+}
+
+/// A value of a type or size that was never written.
+fn is_unreadable(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    matches!(
+        error,
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..)
+    )
 }
 
 impl Sqlite {
