@@ -160,6 +160,39 @@ async fn verify_names_the_first_entry_that_was_changed_dropped_moved_or_made_up(
             "entry_hash_differs",
         ),
         (
+            "header of another type",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET header = 7 WHERE position = {at}"),
+                )
+            }),
+            at,
+            "damaged",
+        ),
+        (
+            "entry hash of another length",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET entry_hash = x'00' WHERE position = {at}"),
+                );
+            }),
+            at,
+            "damaged",
+        ),
+        (
+            "part of another type",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE parts SET bytes = 'x' WHERE no = {at} * 16 + 1"),
+                )
+            }),
+            -1,
+            "damaged",
+        ),
+        (
             "seq",
             Box::new(|db| {
                 run(
