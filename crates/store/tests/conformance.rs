@@ -15,15 +15,15 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 use world::{Dice, World, answered};
 
+/// Names and bytes.
+type Secrets = Vec<(String, Vec<u8>)>;
+
 /// One fresh place of a backend.
 trait Backend {
     fn open(&self) -> impl Future<Output = Arc<dyn Store>>;
     fn open_read_only(&self) -> Arc<dyn Store>;
     /// Puts a backup into a place of its own and opens it.
-    fn restored(
-        &self,
-        file: &Path,
-    ) -> impl Future<Output = (Arc<dyn Store>, Vec<(String, Vec<u8>)>)>;
+    fn restored(&self, file: &Path) -> impl Future<Output = (Arc<dyn Store>, Secrets)>;
     fn backup_file(&self) -> std::path::PathBuf;
 }
 
@@ -44,7 +44,7 @@ impl Backend for Sqlite {
         store::open_read_only(self.0.path()).unwrap()
     }
 
-    async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Vec<(String, Vec<u8>)>) {
+    async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
         let elsewhere = self.0.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
         let keys = store::restore(file, &elsewhere).unwrap();

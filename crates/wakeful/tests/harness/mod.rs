@@ -1,7 +1,7 @@
 //! A real server in a throw-away directory, and the means to talk to it.
 //!
 //! Every test program of this crate uses this module and none uses all of it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::zombie_processes)]
 
 use std::{
     io::{BufRead as _, BufReader},
