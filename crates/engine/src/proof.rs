@@ -148,6 +148,11 @@ pub async fn verify(
 ) -> Result<StoreReport, ProofFault> {
     let head = store.head().await?.ok_or(ProofFault::Empty)?;
     let checkpoint = key.open(&head.note)?;
+    if checkpoint.size != head.size {
+        let (kept, signed) = (head.size, checkpoint.size);
+        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
+        return Err(store::Error::Damaged(what).into());
+    }
     let names: std::collections::HashMap<u64, String> =
         store.stream_names().await?.into_iter().collect();
     let mut verifier = Verifier::new();

@@ -66,7 +66,11 @@ impl Writer {
     pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
         if let Some(head) = shared.store.head().await? {
             let opened = shared.keys.log.verifier().open(&head.note);
-            opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
+            let checkpoint = opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
+            if checkpoint.size != head.size {
+                let what = "its size is not that of its checkpoint".to_owned();
+                return Err(StartFault::Damaged(what));
+            }
         }
         let core = Core::load(shared.store.as_ref()).await?;
         let mut writer = Writer {
@@ -202,7 +206,8 @@ impl Writer {
     /// After a failure, without waiting for a command: timers must go on, and
     /// whoever asks whether we are ready may send none before we say so.
     async fn recover(&mut self) {
-        if self.shared.store.probe().await.is_err() {
+        if let Err(error) = self.shared.store.probe().await {
+            tracing::debug!(%error, "storage still fails");
             return;
         }
         if let Ok(core) = Core::load(self.shared.store.as_ref()).await {
