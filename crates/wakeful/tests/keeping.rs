@@ -676,12 +676,17 @@ impl Drop for Room {
 async fn on_a_full_disk_writes_are_refused_reads_go_on_and_it_heals_by_itself() {
     let mut house = House::empty();
     let room = Room::around(house.data());
+    // A file that may not grow is then an error and not a signal.
+    house.prelude = Some("trap '' XFSZ");
     let ann = house.user("ann", "owner");
     house.serve().await;
     let key = house.key("writer");
     let more = json!({ "details": "x".repeat(20_000) });
     let mut acknowledged = vec![house.deliver(&key, "writer", more.clone()).await];
+    let open = house.deliver(&key, "writer", json!({})).await;
     let held = house.deliver(&key, "writer", json!({})).await;
+    let answer = json!({ "status": "approved", "hold_seconds": 1 });
+    assert_eq!(house.respond(&ann, &held, answer).await.status, 200);
 
     room.take(&house);
     let mut refused = None;
@@ -728,9 +733,13 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_it_heals_by_itself() 
         house.send("GET", "/readyz", None, None).await.status == 200
     })
     .await;
+    eventually("a held answer becomes final all the same", || async {
+        house.response(&key, &held).await["status"] == "approved"
+    })
+    .await;
     acknowledged.push(house.deliver(&key, "writer", more).await);
     let answer = house
-        .respond(&ann, &held, json!({ "status": "approved" }))
+        .respond(&ann, &open, json!({ "status": "approved" }))
         .await;
     assert_eq!(answer.status, 200);
     let inbox = house.json(&["trail", "show", "--limit", "200"]);
@@ -738,7 +747,7 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_it_heals_by_itself() 
     let received = received.filter(|entry| entry["event_type"] == "delivery_received");
     assert_eq!(
         received.count(),
-        acknowledged.len() + 1,
+        acknowledged.len() + 2,
         "nothing refused was written"
     );
 
@@ -748,6 +757,7 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_it_heals_by_itself() 
     for id in &acknowledged {
         assert_eq!(house.response(&key, id).await["status"], "pending");
     }
+    assert_eq!(house.response(&key, &open).await["status"], "approved");
     assert_eq!(house.response(&key, &held).await["status"], "approved");
     house.stop();
     assert_eq!(house.verify()["verified"], true);

@@ -331,7 +331,7 @@ async fn verify_names_the_first_entry_that_was_changed_dropped_moved_or_made_up(
             "size",
             Box::new(|db| run(db, "UPDATE head SET size = size - 1")),
             -1,
-            "",
+            "damaged",
         ),
         (
             "note",

@@ -21,6 +21,8 @@ pub struct House {
     pub directory: TempDir,
     server: Option<Running>,
     pub http: Client,
+    /// What a shell does before it becomes the server, if it must.
+    pub prelude: Option<&'static str>,
     flags: Vec<String>,
 }
 
@@ -113,6 +115,7 @@ impl House {
             directory: tempfile::tempdir().unwrap(),
             server: None,
             http: Client::builder().no_proxy().build().unwrap(),
+            prelude: None,
             flags: Vec::new(),
         }
     }
@@ -178,7 +181,18 @@ impl House {
     /// Starts the server; gives what it said if it ended at once.
     pub async fn try_serve(&mut self, flags: &[&str]) -> Result<(), String> {
         assert!(self.server.is_none(), "a server runs already");
-        let mut child = Command::new(WAKEFUL)
+        let mut command = match self.prelude {
+            None => Command::new(WAKEFUL),
+            Some(prelude) => {
+                let mut shell = Command::new("sh");
+                shell
+                    .arg("-c")
+                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
+                shell.arg(WAKEFUL);
+                shell
+            }
+        };
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(self.data())
             .args(flags)
