@@ -147,6 +147,11 @@ pub async fn verify(
 ) -> Result<StoreReport, ProofFault> {
     let head = store.head().await?.ok_or(ProofFault::Empty)?;
     let checkpoint = key.open(&head.note)?;
+    if checkpoint.size != head.size {
+        let (kept, signed) = (head.size, checkpoint.size);
+        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
+        return Err(store::Error::Damaged(what).into());
+    }
     let names: std::collections::HashMap<u64, String> =
         store.stream_names().await?.into_iter().collect();
     let mut verifier = Verifier::new();
@@ -166,7 +171,9 @@ pub async fn verify(
         })
     };
     let digest = |(from, to): &(u64, u64), digests: &mut Digests| {
+        let mut reached = *from;
         let scanned = store.scan(*from, *to, &mut |entry| {
+            reached = entry.position + 1;
             let stream = names.get(&entry.stream).map_or("", String::as_str);
             let opened: Vec<_> = entry
                 .parts
@@ -188,6 +195,14 @@ pub async fn verify(
                             bytes: plain,
                         });
                     }
+                    // Compared as it is, it is not what the header commits to.
+                    None if vault.has_key_of(&part.bytes) => {
+                        parts.push(StoredPart {
+                            name: &part.name,
+                            salt: &part.salt,
+                            bytes: &part.bytes,
+                        });
+                    }
                     None => {
                         sealed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     }
@@ -203,6 +218,12 @@ pub async fn verify(
                 parts: &parts,
             });
             !digests.failed()
+        });
+        let scanned = scanned.map_err(|error| match error {
+            store::Error::Damaged(what) => {
+                store::Error::Damaged(format!("entry {reached}: {what}"))
+            }
+            other => other,
         });
         if let (Err(error), Ok(mut failure)) = (scanned, failure.lock()) {
             failure.get_or_insert(error);

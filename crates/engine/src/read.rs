@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use store::{
-    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery, SweepQuery,
+    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery,
+    SweepQuery,
 };
 use trail::{Header, Micros};
 use uuid::Uuid;
@@ -63,7 +64,7 @@ pub struct SweepAnswer {
 #[derive(Clone, Debug)]
 pub struct InboxAnswer {
     pub rows: Vec<Row>,
-    pub next: Option<Micros>,
+    pub next: Option<u64>,
 }
 
 /// What an inbox request asks for.
@@ -74,7 +75,7 @@ pub struct InboxAsk {
     pub statuses: Vec<Status>,
     pub test: Option<bool>,
     pub search: Option<String>,
-    pub before: Option<Micros>,
+    pub before: Option<u64>,
     pub limit: usize,
 }
 

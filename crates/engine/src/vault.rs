@@ -122,7 +122,7 @@ impl Vault {
         }
     }
 
-    /// `None` when it was sealed with a key that is not here.
+    /// `None` when it was sealed with a key that is not here, or changed since.
     pub fn open_part<'a>(
         &self,
         position: u64,
@@ -132,13 +132,21 @@ impl Vault {
         if stored.first() != Some(&SEALED) {
             return Some(Cow::Borrowed(stored));
         }
-        let cipher = self
-            .body
-            .iter()
-            .find(|cipher| stored[1..].starts_with(&cipher.id))?;
+        let cipher = self.cipher_of(stored)?;
         cipher
             .open(stored, &part_bound(position, name))
             .map(Cow::Owned)
+    }
+
+    /// Whether the key that a part says it was sealed with is here: then a part
+    /// that does not open is not what was sealed.
+    pub fn has_key_of(&self, stored: &[u8]) -> bool {
+        self.cipher_of(stored).is_some()
+    }
+
+    fn cipher_of(&self, stored: &[u8]) -> Option<&Cipher> {
+        let id = stored.get(1..)?;
+        self.body.iter().find(|cipher| id.starts_with(&cipher.id))
     }
 
     pub fn seal_secret(&self, name: &str, secret: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -37,6 +37,8 @@ const INDEX_BUSY: (Duration, usize) = (Duration::from_millis(500), 64);
 const INDEX_IDLE: (Duration, usize) = (Duration::from_millis(50), 256);
 /// How often retention rules and old idempotency records are looked at.
 const CHORES: Duration = Duration::from_secs(600);
+/// How soon storage that failed is tried again, if no command tries it first.
+const RETRY: Duration = Duration::from_secs(1);
 /// How long the writer sleeps at the most: a clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -60,6 +62,8 @@ pub struct Writer {
     chores_at: Instant,
     /// How many commands came at once lately.
     expected: usize,
+    /// Copies of erased bytes may be left, since the last start or a failure.
+    scrub_owed: bool,
 }
 
 impl Writer {
@@ -67,7 +71,11 @@ impl Writer {
     pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
         if let Some(head) = shared.store.head().await? {
             let opened = shared.keys.log.verifier().open(&head.note);
-            opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
+            let checkpoint = opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
+            if checkpoint.size != head.size {
+                let what = "its size is not that of its checkpoint".to_owned();
+                return Err(StartFault::Damaged(what));
+            }
         }
         let core = Core::load(shared.store.as_ref()).await?;
         let mut writer = Writer {
@@ -76,6 +84,7 @@ impl Writer {
             index_at: Some(Instant::now()),
             chores_at: Instant::now() + CHORES,
             expected: 0,
+            scrub_owed: true,
         };
         if writer
             .core
@@ -163,6 +172,9 @@ impl Writer {
                 }
             }
             let busy = !commands.is_empty();
+            if self.core.is_none() && !busy {
+                self.recover().await;
+            }
             self.add_due(&mut commands).await;
             if !commands.is_empty() {
                 self.commit(commands).await;
@@ -197,6 +209,9 @@ impl Writer {
     }
 
     fn sleep_for(&self) -> Duration {
+        if self.core.is_none() {
+            return RETRY;
+        }
         let now = self.shared.clock.now();
         let due = self.core.as_ref().and_then(|core| core.next_due);
         let until_due = due.map_or(LONGEST_SLEEP, |at| {
@@ -210,6 +225,19 @@ impl Writer {
             .min(until_index)
             .min(until_chores)
             .min(LONGEST_SLEEP)
+    }
+
+    /// After a failure, without waiting for a command: timers must go on, and
+    /// whoever asks whether we are ready may send none before we say so.
+    async fn recover(&mut self) {
+        if let Err(error) = self.shared.store.probe().await {
+            tracing::debug!(%error, "storage still fails");
+            return;
+        }
+        if let Ok(core) = Core::load(self.shared.store.as_ref()).await {
+            self.core = Some(core);
+            self.shared.health.set_degraded(false);
+        }
     }
 
     /// Timers that are due become commands of the server's own.
@@ -378,8 +406,13 @@ impl Writer {
                 .clock
                 .now()
                 .plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
-            if let Err(error) = self.shared.store.forget_idempotency(forgotten).await {
-                tracing::warn!(%error, "old idempotency records could not be removed");
+            match self.shared.store.forget_idempotency(forgotten).await {
+                // The rest as soon as whoever waits has been served.
+                Ok(true) => self.chores_at = Instant::now(),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "old idempotency records could not be removed");
+                }
             }
             let _ = self.retain().await;
         }
@@ -412,6 +445,7 @@ impl Writer {
                     break;
                 }
                 erased += rows.len() as u64;
+                self.scrub_owed = true;
                 let delivery_ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
                 let command = Command::Erase {
                     delivery_ids,
@@ -423,12 +457,13 @@ impl Writer {
                 })?;
             }
         }
-        if erased > 0 {
+        if self.scrub_owed {
             self.shared
                 .store
                 .scrub()
                 .await
                 .map_err(|_| Refusal::Unavailable)?;
+            self.scrub_owed = false;
         }
         Ok(erased)
     }

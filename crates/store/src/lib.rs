@@ -59,8 +59,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Adds at most `limit` deliveries to the full-text index, which may lag;
     /// true while there is more to add.
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool>;
-    /// Forgets idempotency records older than this.
-    async fn forget_idempotency(&self, before: Micros) -> Result<()>;
+    /// Forgets some idempotency records older than this; true while there may be
+    /// more.
+    async fn forget_idempotency(&self, before: Micros) -> Result<bool>;
+    /// Writes something of ordinary size and removes it: whether storage that
+    /// failed works again.
+    async fn probe(&self) -> Result<()>;
     /// After an erasure: leaves no copy of removed bytes in logs or free pages.
     async fn scrub(&self) -> Result<()>;
     /// Empties the views, before they are rebuilt from the trail.

@@ -36,12 +36,13 @@ pub struct InboxFilter {
     pub search: Option<String>,
 }
 
-/// What changed last comes first: a new delivery, or one just answered.
+/// What changed last comes first: a new delivery, or one just answered. A
+/// search gives the newest delivery first.
 #[derive(Clone, Debug)]
 pub struct InboxQuery {
     pub filter: InboxFilter,
-    /// Only what changed before this moment.
-    pub before: Option<Micros>,
+    /// `next` of the page before.
+    pub before: Option<u64>,
     pub limit: usize,
 }
 
@@ -51,7 +52,7 @@ pub struct InboxPage {
     /// Where the next page starts, if there may be one. A page can be short, or
     /// even empty, and still have a next one: how much one request looks
     /// through is bounded.
-    pub next: Option<Micros>,
+    pub next: Option<u64>,
 }
 
 /// Entries of one stream, newest first, along its links.

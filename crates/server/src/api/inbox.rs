@@ -134,17 +134,14 @@ pub async fn index(
                 return Err(bad_query("q", "at most 200 characters"));
             }
             "q" => ask.search = Some(value),
-            "cursor" => {
-                let before = number("cursor", &value, 0..=i64::MAX as u64)?;
-                ask.before = Some(Micros(before as i64));
-            }
+            "cursor" => ask.before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
             "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
             _ => {}
         }
     }
     let page = app.shared().inbox(ask).await?;
     let items = page.rows.iter().map(Item::from).collect();
-    let next_cursor = page.next.map(|next| next.0.to_string());
+    let next_cursor = page.next.map(|next| next.to_string());
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 

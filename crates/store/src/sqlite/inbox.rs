@@ -6,7 +6,6 @@
 //! checked on the way, and one request looks at no more than [`LOOKED_AT`] rows.
 
 use rusqlite::{Connection, params};
-use trail::Micros;
 
 use crate::{
     DeliveryRow, InboxFilter, InboxPage, InboxQuery,
@@ -16,12 +15,13 @@ use crate::{
 const LOOKED_AT: usize = 2000;
 const ALL: [u8; 4] = [0, 1, 2, 3];
 
-/// A row's place in the page order, and its number.
+/// A row's place in the page order (when it changed, or in a search its number),
+/// and its number.
 type Place = (i64, u64);
 
 pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
     let filter = &query.filter;
-    let before = query.before.map_or(i64::MAX, |before| before.0);
+    let before = query.before.map_or(i64::MAX, |before| before as i64);
     let (places, enough) = match &filter.search {
         Some(words) => (
             search::matches(connection, words, before, LOOKED_AT)?,
@@ -42,16 +42,18 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
         rows: Vec::with_capacity(query.limit),
         next: None,
     };
-    for (changed_at, no) in &places {
+    let mut last = None;
+    for (place, no) in &places {
         if page.rows.len() == query.limit {
-            page.next = page.rows.last().map(|row| row.changed_at);
+            page.next = last;
             return Ok(page);
         }
         let row = find.query_row([*no as i64], records::delivery)?;
         if accepts(filter, &row) {
             page.rows.push(row);
         }
-        page.next = Some(Micros(*changed_at));
+        last = Some(*place as u64);
+        page.next = last;
     }
     if places.len() < enough {
         page.next = None;

@@ -40,6 +40,10 @@ pub const FILE: &str = "wakeful.db";
 /// Pages between checkpoints of the write-ahead log: 32 MiB, so that a page
 /// that changes with every batch is copied back once for many batches.
 const CHECKPOINT_PAGES: u32 = 8192;
+/// Idempotency records forgotten in one transaction.
+const FORGOTTEN: usize = 1000;
+/// More than most batches: when this can be written, they can.
+const PROBE_BYTES: i64 = 256 << 10;
 /// Bounds the writer's page cache, in KiB.
 const WRITER_CACHE_KIB: i32 = 16 << 10;
 
@@ -64,8 +68,18 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
             Error::Damaged(error.to_string())
         }
+        _ if is_unreadable(&error) => Error::Damaged(error.to_string()),
         _ => Error::Unavailable(Box::new(error)),
     }
+}
+
+/// A value of a type or size that was never written.
+fn is_unreadable(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    matches!(
+        error,
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..)
+    )
 }
 
 impl Sqlite {
@@ -181,14 +195,22 @@ impl Store for Sqlite {
         search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
     }
 
-    async fn forget_idempotency(&self, before: Micros) -> Result<()> {
+    async fn forget_idempotency(&self, before: Micros) -> Result<bool> {
         // In steps, so that no commit waits long for this one.
         let forget = "DELETE FROM idempotency WHERE (key_id, idempotency_key) IN
-             (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT 1000)";
+             (SELECT key_id, idempotency_key FROM idempotency WHERE created_at < ?1 LIMIT ?2)";
         self.writer()?
-            .execute(forget, [before.0])
-            .map(drop)
+            .execute(forget, params![before.0, FORGOTTEN as i64])
+            .map(|forgotten| forgotten == FORGOTTEN)
             .map_err(failed)
+    }
+
+    async fn probe(&self) -> Result<()> {
+        let writer = self.writer()?;
+        let write = "INSERT OR REPLACE INTO secrets (name, sealed) VALUES ('probe', zeroblob(?1))";
+        writer.execute(write, [PROBE_BYTES]).map_err(failed)?;
+        let remove = "DELETE FROM secrets WHERE name = 'probe'";
+        writer.execute(remove, []).map(drop).map_err(failed)
     }
 
     async fn scrub(&self) -> Result<()> {

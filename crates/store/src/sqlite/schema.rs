@@ -110,11 +110,15 @@ CREATE TABLE accounts (
     PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;
 
+-- Without contentless_delete, which would only mark words as deleted: what was
+-- indexed is told to the index again, and secure-delete removes it from its pages.
 CREATE VIRTUAL TABLE search USING fts5 (
     agent, headline, summary, details,
-    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+    content = '', tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+-- Deliveries whose details are in the index.
+CREATE TABLE detailed (no INTEGER PRIMARY KEY);
 CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), next INTEGER NOT NULL);
 INSERT INTO indexed VALUES (1, 0);
 

@@ -36,6 +36,7 @@ pub fn index_some(
         let mut insert = transaction.prepare_cached(
             "INSERT INTO search (rowid, agent, headline, summary, details) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
+        let mut mark = transaction.prepare_cached("INSERT INTO detailed (no) VALUES (?1)")?;
         let mut rows = rows.query(params![next, limit as i64])?;
         while let Some(row) = rows.next()? {
             let no = records::number(row, 0)?;
@@ -47,10 +48,11 @@ pub fn index_some(
                 true => records::part(&transaction, no, "details")?,
                 false => None,
             };
-            let details = details.map(|bytes| {
-                String::from_utf8_lossy(&bytes[..bytes.len().min(DETAILS_BYTES)]).into_owned()
-            });
+            let details = details.as_deref().map(indexed_text);
             insert.execute(params![no as i64, agent, headline, summary, details])?;
+            if details.is_some() {
+                mark.execute([no as i64])?;
+            }
             last = no as i64;
             count += 1;
         }
@@ -60,65 +62,69 @@ pub fn index_some(
     Ok(count == limit)
 }
 
-/// Removes deliveries' words, then puts back those that are not erased.
+/// What of `details` is in the index: the same each time it is asked.
+fn indexed_text(details: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(&details[..details.len().min(DETAILS_BYTES)])
+}
+
+/// Removes the words of deliveries' details, which must still be there: the
+/// index keeps no copy, and removes what it is told was indexed.
 pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Result<()> {
-    let next: i64 = connection
-        .prepare_cached("SELECT next FROM indexed")?
-        .query_row([], |row| row.get(0))?;
     let mut find = connection.prepare_cached(
         "SELECT s.name, d.headline, d.summary FROM deliveries d
          JOIN streams s ON s.no = d.stream WHERE d.no = ?1",
     )?;
-    for no in numbers.iter().filter(|no| (**no as i64) < next) {
-        connection
-            .prepare_cached("DELETE FROM search WHERE rowid = ?1")?
-            .execute([*no as i64])?;
+    let mut remove = connection.prepare_cached(
+        "INSERT INTO search (search, rowid, agent, headline, summary, details)
+         VALUES ('delete', ?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO search (rowid, agent, headline, summary) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    let mut unmark = connection.prepare_cached("DELETE FROM detailed WHERE no = ?1")?;
+    for no in numbers {
+        if unmark.execute([*no as i64])? == 0 {
+            continue;
+        }
+        let details = records::part(connection, *no, "details")?;
         let mut rows = find.query([*no as i64])?;
-        if let Some(row) = rows.next()? {
+        if let (Some(row), Some(details)) = (rows.next()?, details) {
             let stream = row.get_ref(0)?.as_str()?;
             let agent = stream.strip_prefix("agent/").unwrap_or(stream);
-            connection
-                .prepare_cached(
-                    "INSERT INTO search (rowid, agent, headline, summary) VALUES (?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![
-                    *no as i64,
-                    agent,
-                    row.get_ref(1)?.as_str()?,
-                    row.get_ref(2)?.as_str()?
-                ])?;
+            let (headline, summary) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+            let details = indexed_text(&details);
+            remove.execute(params![*no as i64, agent, headline, summary, details])?;
+            insert.execute(params![*no as i64, agent, headline, summary])?;
         }
     }
     Ok(())
 }
 
-/// The deliveries in which all words occur, each as a word or its beginning:
-/// the newest ones, in the order of their last change.
+/// The newest deliveries in which all words occur, each as a word or its beginning.
 pub fn matches(
     connection: &Connection,
     words: &str,
     before: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<(i64, u64)>> {
-    // Quoted, a word is nothing but a word to the query language.
+    // Quoted, a word is nothing but a word to the query language, which ends at NUL.
     let query: Vec<String> = words
-        .split_whitespace()
+        .split(|c: char| c.is_whitespace() || c == '\0')
+        .filter(|word| !word.is_empty())
         .take(16)
         .map(|word| format!("\"{}\"*", word.replace('"', "\"\"")))
         .collect();
     if query.is_empty() {
         return Ok(Vec::new());
     }
-    let mut places = connection
+    connection
         .prepare_cached(
-            "SELECT d.changed_at, d.no FROM (
-                SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC LIMIT ?3
-             ) s JOIN deliveries d ON d.no = s.rowid WHERE d.changed_at < ?2",
+            "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2
+             ORDER BY rowid DESC LIMIT ?3",
         )?
         .query_map(params![query.join(" "), before, limit as i64], |row| {
-            Ok((row.get(0)?, records::number(row, 1)?))
+            let no = records::number(row, 0)?;
+            Ok((no as i64, no))
         })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    places.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(places)
+        .collect()
 }

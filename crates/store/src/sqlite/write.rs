@@ -116,11 +116,27 @@ pub fn append(connection: &mut Connection, batch: Batch) -> Result<()> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
+    if !follows(&transaction, &batch).map_err(failed)? {
+        return Err(Error::Conflict);
+    }
     write(&transaction, &batch).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => Error::Conflict,
         _ => failed(error),
     })?;
     transaction.commit().map_err(failed)
+}
+
+/// Whether the batch was decided on the log as it is.
+fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<bool> {
+    let Some(first) = batch.entries.first() else {
+        return Ok(true);
+    };
+    let size = transaction
+        .prepare_cached("SELECT size FROM head")?
+        .query_row([], |row| records::number(row, 0))
+        .optional()?
+        .unwrap_or(0);
+    Ok(size == batch.expected_size && size == first.position)
 }
 
 fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
@@ -342,6 +358,7 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
 }
 
 fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+    search::forget_details(transaction, &batch.erase)?;
     for delivery in &batch.erase {
         transaction
             .prepare_cached(
@@ -351,7 +368,7 @@ fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
             )?
             .execute([*delivery as i64, records::PARTS_PER_ENTRY as i64])?;
     }
-    search::forget_details(transaction, &batch.erase)
+    Ok(())
 }
 
 pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -364,6 +381,7 @@ pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
         [write_lanes(&Default::default())],
     )?;
     transaction.execute("INSERT INTO search (search) VALUES ('delete-all')", [])?;
+    transaction.execute("DELETE FROM detailed", [])?;
     transaction.execute("UPDATE indexed SET next = 0", [])?;
     transaction.commit()
 }

@@ -37,7 +37,7 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
     let crew = Crew::hire(&app, &address, &data).await?;
     let token = crew.human_token.clone();
 
-    let server = tokio::spawn(serve::serve(app, bound, shutdown()));
+    let server = tokio::spawn(serve::serve(app, bound, shutdown()?));
     say(&format!(
         "Wakeful runs at {address} with a crew of three agents, in {}.\n\
          Everything is thrown away at the end. Stop it with Ctrl-C.\n\n\

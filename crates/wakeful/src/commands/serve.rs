@@ -111,28 +111,26 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
             .unwrap_or(wake::limits::DETAILS_BYTES),
         proxies,
     };
+    // Before anyone is told that it runs, or a signal would kill it.
+    let shutdown = shutdown()?;
     tracing::info!(address = %own, data = %directory.display(), "listening");
     let app = App::new(engine, settings);
-    serve::serve(app, bound, shutdown())
+    serve::serve(app, bound, shutdown)
         .await
         .context("the server failed")?;
     tracing::info!("stopped");
     Ok(Ending::Done)
 }
 
-/// Ends on SIGTERM or SIGINT.
-pub async fn shutdown() {
+/// Ends on SIGTERM or SIGINT, from the moment this is called.
+pub fn shutdown() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    match (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-    ) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+    let mut terminate = signal(SignalKind::terminate()).context("could not wait for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("could not wait for SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
         }
-        _ => std::future::pending().await,
-    }
+    })
 }

@@ -26,6 +26,8 @@ pub struct House {
     pub directory: TempDir,
     server: Option<Running>,
     pub http: Client,
+    /// What a shell does before it becomes the server, if it must.
+    pub prelude: Option<&'static str>,
     flags: Vec<String>,
     /// For the server's `WAKEFUL_LOG`.
     pub log_level: Option<&'static str>,
@@ -96,6 +98,58 @@ impl Answer {
     }
 }
 
+/// `wakeful ARGS --data DIR`, with these environment variables.
+pub fn wakeful(data: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(WAKEFUL);
+    command.args(arguments).arg("--data").arg(data);
+    for name in [
+        "WAKEFUL_TOKEN",
+        "WAKE_API_KEY",
+        "WAKEFUL_SERVER",
+        "WAKEFUL_DATA",
+    ] {
+        command.env_remove(name);
+    }
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+/// Copies a data directory on which no server runs.
+pub fn copy_data(from: &Path) -> TempDir {
+    fn copy(from: &Path, to: &Path) {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let (kind, target) = (entry.file_type().unwrap(), to.join(entry.file_name()));
+            if kind.is_dir() {
+                std::fs::create_dir(&target).unwrap();
+                copy(&entry.path(), &target);
+            } else if kind.is_file() {
+                std::fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+    let to = tempfile::tempdir().unwrap();
+    copy(from, to.path());
+    to
+}
+
+/// Numbers that look random and come again with the same seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
 /// One provider for TLS in the whole test program.
 pub fn install_tls() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -109,6 +163,7 @@ impl House {
             directory: tempfile::tempdir().unwrap(),
             server: None,
             http: Client::builder().no_proxy().build().unwrap(),
+            prelude: None,
             flags: Vec::new(),
             log_level: None,
         }
@@ -134,17 +189,7 @@ impl House {
 
     /// `wakeful ARGS --data DIR`, with these environment variables.
     pub fn command(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-        let mut command = Command::new(WAKEFUL);
-        command.args(arguments).arg("--data").arg(self.data());
-        for name in [
-            "WAKEFUL_TOKEN",
-            "WAKE_API_KEY",
-            "WAKEFUL_SERVER",
-            "WAKEFUL_DATA",
-        ] {
-            command.env_remove(name);
-        }
-        command.envs(environment.iter().copied()).output().unwrap()
+        wakeful(self.data(), arguments, environment)
     }
 
     /// The same, which must succeed, with `--json`.
@@ -185,7 +230,18 @@ impl House {
     /// Starts the server; gives what it said if it ended at once.
     pub async fn try_serve(&mut self, flags: &[&str]) -> Result<(), String> {
         assert!(self.server.is_none(), "a server runs already");
-        let mut child = Command::new(WAKEFUL)
+        let mut command = match self.prelude {
+            None => Command::new(WAKEFUL),
+            Some(prelude) => {
+                let mut shell = Command::new("sh");
+                shell
+                    .arg("-c")
+                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
+                shell.arg(WAKEFUL);
+                shell
+            }
+        };
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(self.data())
             .args(flags)

@@ -1,0 +1,618 @@
+//! The trail against whoever has the data in hand: every change of the database,
+//! of an export or of a receipt is found, and views can be made anew.
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use harness::{Dice, House, copy_data, wakeful};
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+/// A stopped house with a varied history, and the id of an answered delivery.
+async fn lived_in() -> (House, String) {
+    let (mut house, ann) = House::start().await;
+    let bob = house.user("bob", "reviewer");
+    let key = house.key("writer");
+    let test_key = house.key_with("tester", &["--test"]);
+    let details = json!({ "details": { "text": "the whole text" }, "timeout_seconds": 60 });
+    let first = house.deliver(&key, "writer", details).await;
+    for kind in ["update", "question", "alert"] {
+        house.deliver(&key, "writer", json!({ "type": kind })).await;
+    }
+    house
+        .deliver(&test_key, "tester", json!({ "details": "plain" }))
+        .await;
+    let redirect = json!({
+        "status": "redirected", "feedback": "Shorter, please.", "edited_content": { "n": 1 }
+    });
+    assert_eq!(house.respond(&ann, &first, redirect).await.status, 200);
+
+    // Held, taken back, and answered after all.
+    let second = house
+        .deliver(&key, "writer", json!({ "details": "draft" }))
+        .await;
+    let held = json!({ "status": "approved", "feedback": "Too fast.", "hold_seconds": 30 });
+    assert_eq!(house.respond(&bob, &second, held.clone()).await.status, 200);
+    let undo = house
+        .post(&format!("/api/v1/inbox/{second}/undo"), &bob, json!({}))
+        .await;
+    assert!(undo.status.is_success(), "{:?}", undo.json());
+    let answer = json!({ "status": "rejected", "feedback": "No." });
+    assert_eq!(house.respond(&bob, &second, answer).await.status, 200);
+    // Still held when the house is left.
+    let third = house.deliver(&key, "writer", json!({})).await;
+    assert_eq!(house.respond(&bob, &third, held).await.status, 200);
+
+    let keys = house.json(&["key", "list"]);
+    let key_id = keys["keys"][0]["key_id"].as_str().unwrap().to_owned();
+    house.json(&["key", "rotate", &key_id]);
+    house.json(&["user", "suspend", "bob"]);
+    house.json(&["retention", "set", "update", "30"]);
+    let denied = house
+        .post(
+            "/wake/v1/deliver",
+            &key,
+            harness::delivery("other", json!({})),
+        )
+        .await;
+    assert_eq!(denied.status, 422);
+    house.stop();
+    (house, first)
+}
+
+fn verify(data: &Path, more: &[&str]) -> (i32, Value) {
+    let mut arguments = vec!["trail", "verify", "--json"];
+    arguments.extend(more);
+    let output = wakeful(data, &arguments, &[]);
+    let said = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{arguments:?}: {output:?}"));
+    (output.status.code().unwrap(), said)
+}
+
+fn database(data: &Path) -> Connection {
+    Connection::open(data.join("wakeful.db")).unwrap()
+}
+
+/// Changes one bit in the middle of a column's bytes.
+fn flip(database: &Connection, table: &str, column: &str, key: &str, at: i64) {
+    let read = format!("SELECT {column} FROM {table} WHERE {key} = ?1");
+    let mut bytes: Vec<u8> = database.query_row(&read, [at], |row| row.get(0)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let write = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
+    assert_eq!(database.execute(&write, params![at, bytes]).unwrap(), 1);
+}
+
+fn run(database: &Connection, sql: &str) {
+    database.execute_batch(sql).unwrap();
+}
+
+/// Moves entries and parts from a position on up by one.
+fn make_room(database: &Connection, at: i64) {
+    run(
+        database,
+        &format!(
+            "UPDATE entries SET position = -position - 1 WHERE position >= {at};
+             UPDATE entries SET position = -position WHERE position < 0;
+             UPDATE parts SET no = -no WHERE no >= {at} * 16;
+             UPDATE parts SET no = -no + 16 WHERE no < 0;"
+        ),
+    );
+}
+
+#[tokio::test]
+async fn verify_names_the_first_entry_that_was_changed_dropped_moved_or_made_up() {
+    let (house, _) = lived_in().await;
+    let (code, said) = verify(house.data(), &[]);
+    assert_eq!((code, &said["verified"]), (0, &json!(true)));
+    let size = said["entries"].as_i64().unwrap();
+    // An entry in the middle with both texts of an answer, others after it.
+    let find = "SELECT no / 16 FROM parts WHERE name = 'edited_content'";
+    let at: i64 = database(house.data())
+        .query_row(find, [], |row| row.get(0))
+        .unwrap();
+    assert!(at > 5 && at + 5 < size);
+    let insert_copy =
+        "INSERT INTO entries SELECT ?1, stream, 999, header, entry_hash, facts_salt, facts
+         FROM entries WHERE position = ?2";
+
+    type Tamper<'a> = Box<dyn Fn(&Connection) + 'a>;
+    let table: Vec<(&str, Tamper<'_>, i64, &str)> = vec![
+        (
+            "header",
+            Box::new(|db| flip(db, "entries", "header", "position", at)),
+            at,
+            "",
+        ),
+        (
+            "facts",
+            Box::new(|db| flip(db, "entries", "facts", "position", at)),
+            at,
+            "part_changed",
+        ),
+        (
+            "facts salt",
+            Box::new(|db| flip(db, "entries", "facts_salt", "position", at)),
+            at,
+            "part_changed",
+        ),
+        (
+            "part",
+            Box::new(|db| flip(db, "parts", "bytes", "no", at * 16 + 1)),
+            at,
+            "part_changed",
+        ),
+        (
+            "part salt",
+            Box::new(|db| flip(db, "parts", "salt", "no", at * 16 + 2)),
+            at,
+            "part_changed",
+        ),
+        (
+            "entry hash",
+            Box::new(|db| flip(db, "entries", "entry_hash", "position", at)),
+            at,
+            "entry_hash_differs",
+        ),
+        (
+            "header of another type",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET header = 7 WHERE position = {at}"),
+                )
+            }),
+            at,
+            "damaged",
+        ),
+        (
+            "entry hash of another length",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET entry_hash = x'00' WHERE position = {at}"),
+                );
+            }),
+            at,
+            "damaged",
+        ),
+        (
+            "part of another type",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE parts SET bytes = 'x' WHERE no = {at} * 16 + 1"),
+                )
+            }),
+            -1,
+            "damaged",
+        ),
+        (
+            "seq",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET seq = seq + 900 WHERE position = {at}"),
+                )
+            }),
+            at,
+            "seq_broken",
+        ),
+        (
+            "stream",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE entries SET stream = 0, seq = 900 WHERE position = {at}"),
+                )
+            }),
+            at,
+            "stream_differs",
+        ),
+        (
+            "stream name",
+            Box::new(|db| {
+                run(
+                    db,
+                    "UPDATE streams SET name = 'agent/wroter' WHERE name = 'agent/writer'",
+                )
+            }),
+            -1,
+            "stream_differs",
+        ),
+        (
+            "part renamed",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE parts SET name = 'details' WHERE no = {at} * 16 + 1"),
+                )
+            }),
+            at,
+            "part_unknown",
+        ),
+        (
+            "part added",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!(
+                        "INSERT INTO parts VALUES ({at} * 16 + 5, 'note', zeroblob(32), x'41')"
+                    ),
+                )
+            }),
+            at,
+            "part_unknown",
+        ),
+        (
+            "part moved",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("UPDATE parts SET no = no + 16 WHERE no = {at} * 16 + 2"),
+                )
+            }),
+            at + 1,
+            "part_unknown",
+        ),
+        (
+            "deleted",
+            Box::new(|db| run(db, &format!("DELETE FROM entries WHERE position = {at}"))),
+            at,
+            "out_of_place",
+        ),
+        (
+            "last deleted",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!("DELETE FROM entries WHERE position = {size} - 1"),
+                )
+            }),
+            size - 1,
+            "missing",
+        ),
+        (
+            "first deleted",
+            Box::new(|db| run(db, "DELETE FROM entries WHERE position = 0")),
+            0,
+            "out_of_place",
+        ),
+        (
+            "deleted, the rest moved up",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!(
+            "DELETE FROM entries WHERE position = {at}; DELETE FROM parts WHERE no / 16 = {at};
+             UPDATE entries SET position = position - 1 WHERE position > {at};
+             UPDATE parts SET no = no - 16 WHERE no / 16 > {at};"),
+                )
+            }),
+            -1,
+            "",
+        ),
+        (
+            "swapped",
+            Box::new(|db| {
+                run(
+                    db,
+                    &format!(
+                        "UPDATE entries SET position = -1 WHERE position = {at} + 1;
+             UPDATE entries SET position = {at} + 1 WHERE position = {at};
+             UPDATE entries SET position = {at} WHERE position = -1;"
+                    ),
+                )
+            }),
+            at,
+            "",
+        ),
+        (
+            "inserted",
+            Box::new(|db| {
+                make_room(db, at);
+                db.execute(insert_copy, [at, at - 1]).unwrap();
+            }),
+            at,
+            "",
+        ),
+        (
+            "appended",
+            Box::new(|db| assert_eq!(db.execute(insert_copy, [size, at]).unwrap(), 1)),
+            size,
+            "",
+        ),
+        (
+            "size",
+            Box::new(|db| run(db, "UPDATE head SET size = size - 1")),
+            -1,
+            "damaged",
+        ),
+        (
+            "note",
+            Box::new(|db| {
+                run(
+                    db,
+                    "UPDATE head SET note = replace(note, char(10) || char(10), 'A' || char(10) || char(10))",
+                )
+            }),
+            -1,
+            "checkpoint",
+        ),
+        (
+            "signature",
+            Box::new(|db| {
+                run(
+                    db,
+                    "UPDATE head SET note = substr(note, 1, length(note) - 9) || 'AAAA' || substr(note, -5)",
+                )
+            }),
+            -1,
+            "checkpoint",
+        ),
+    ];
+    for (what, tamper, first_bad, expected) in table {
+        let copy = copy_data(house.data());
+        tamper(&database(copy.path()));
+        let (code, said) = verify(copy.path(), &[]);
+        assert_eq!(
+            (code, &said["verified"]),
+            (3, &json!(false)),
+            "{what}: {said}"
+        );
+        let detail = said["detail"].as_str().unwrap();
+        if first_bad >= 0 {
+            let named = detail.starts_with(&format!("entry {first_bad} "))
+                || detail.starts_with(&format!("entry {first_bad}:"));
+            assert!(named, "{what} at {first_bad}: {detail}");
+        }
+        if !expected.is_empty() {
+            assert_eq!(said["code"], expected, "{what}: {detail}");
+        }
+    }
+    // A part that is gone is an erased part: its commitment stands.
+    let copy = copy_data(house.data());
+    run(
+        &database(copy.path()),
+        &format!("DELETE FROM parts WHERE no = {at} * 16 + 1"),
+    );
+    let (code, said) = verify(copy.path(), &[]);
+    assert_eq!((code, &said["erased"]), (0, &json!(1)));
+}
+
+#[tokio::test]
+async fn rollback_and_rewriting_by_the_operator_are_found_with_a_kept_checkpoint() {
+    let (mut house, _) = lived_in().await;
+    let old = copy_data(house.data());
+    house.serve().await;
+    let key = house.key("writer");
+    for _ in 0..3 {
+        house.deliver(&key, "writer", json!({})).await;
+    }
+    let kept = house.directory.path().join("kept");
+    let note = house.json(&["trail", "checkpoint"])["text"].clone();
+    std::fs::write(&kept, note.as_str().unwrap()).unwrap();
+    house.deliver(&key, "writer", json!({})).await;
+    house.stop();
+    let since = ["--since", kept.to_str().unwrap()];
+    let (code, said) = verify(house.data(), &since);
+    assert_eq!((code, &said["checkpoints_kept"]), (0, &json!(1)), "{said}");
+
+    // Rolled back, the log is whole by itself.
+    assert_eq!(verify(old.path(), &[]).0, 0);
+    let (code, said) = verify(old.path(), &since);
+    assert_eq!((code, &said["code"]), (3, &json!("rolled_back")), "{said}");
+    let size = verify(old.path(), &[]).1["entries"].as_u64().unwrap();
+    assert!(
+        said["detail"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("entry {size}"))
+    );
+
+    // Gone on from there with the log's own key, it is another log.
+    for number in 0..9 {
+        let created = wakeful(
+            old.path(),
+            &["user", "create", &format!("eve{number}")],
+            &[],
+        );
+        assert!(created.status.success());
+    }
+    assert_eq!(verify(old.path(), &[]).0, 0);
+    let (code, said) = verify(old.path(), &since);
+    assert_eq!((code, &said["code"]), (3, &json!("rewritten")), "{said}");
+
+    // A checkpoint of another log does not count as kept.
+    let (other, _) = House::start().await;
+    let foreign = other.json(&["trail", "checkpoint"])["text"].clone();
+    let file = house.directory.path().join("foreign");
+    std::fs::write(&file, foreign.as_str().unwrap()).unwrap();
+    let output = house.command(&["trail", "verify", "--since", file.to_str().unwrap()], &[]);
+    assert_ne!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// The verifier that was written from the document alone.
+fn verify_with_python(file: &Path, key: &str) -> bool {
+    let python = std::env::var("WAKEFUL_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/verify_export.py");
+    let output = Command::new(python)
+        .arg(script)
+        .arg(file)
+        .arg(key)
+        .output()
+        .unwrap();
+    match output.status.code() {
+        Some(0) => true,
+        Some(1) => {
+            // A refusal, and not a failure of the script.
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!said.contains("Traceback"), "{said}");
+            false
+        }
+        _ => panic!("{output:?}"),
+    }
+}
+
+fn log_key(house: &House) -> String {
+    house.json(&["trail", "key"])["text"]
+        .as_str()
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// Files of this test, beside the data and not in it.
+fn beside(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join(name);
+    std::fs::write(&file, bytes).unwrap();
+    (directory, file)
+}
+
+#[tokio::test]
+async fn an_export_verifies_with_both_verifiers_and_a_changed_one_with_neither() {
+    let (house, _) = lived_in().await;
+    let key = log_key(&house);
+    let (_directory, file) = beside("empty", b"");
+    let file = file.with_file_name("export.jsonl");
+    house.json(&["trail", "export", file.to_str().unwrap()]);
+    let with_key = [file.to_str().unwrap(), "--key", key.as_str()];
+    let (code, said) = verify(house.data(), &with_key);
+    assert_eq!((code, &said["verified"]), (0, &json!(true)));
+    assert!(verify_with_python(&file, &key));
+
+    // With another log's key it proves nothing.
+    let (other, _) = House::start().await;
+    let foreign = log_key(&other);
+    let (code, _) = verify(
+        house.data(),
+        &[file.to_str().unwrap(), "--key", foreign.as_str()],
+    );
+    assert_eq!(code, 3);
+    assert!(!verify_with_python(&file, &foreign));
+
+    let whole = std::fs::read(&file).unwrap();
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut changed: Vec<(String, Vec<u8>)> = Vec::new();
+    let seed = 0x5eed_2001;
+    let mut dice = Dice(seed);
+    for _ in 0..20 {
+        let at = dice.below(whole.len() as u64 - 1) as usize;
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << dice.below(7);
+        changed.push((format!("seed {seed:#x}, byte {at}"), bytes));
+    }
+    let middle = lines.len() / 2;
+    let joined = |lines: Vec<&[u8]>| lines.concat();
+    let mut dropped = lines.clone();
+    dropped.remove(middle);
+    changed.push(("a line dropped".to_owned(), joined(dropped)));
+    let mut swapped = lines.clone();
+    swapped.swap(middle, middle + 1);
+    changed.push(("two lines swapped".to_owned(), joined(swapped)));
+    let mut twice = lines.clone();
+    twice.insert(middle, lines[middle]);
+    changed.push(("a line twice".to_owned(), joined(twice)));
+    changed.push((
+        "the end cut off".to_owned(),
+        joined(lines[..lines.len() - 1].to_vec()),
+    ));
+    changed.push((
+        "half a line at the end".to_owned(),
+        whole[..whole.len() - 20].to_vec(),
+    ));
+    changed.push((
+        "something after the end".to_owned(),
+        [whole.as_slice(), b"{}\n"].concat(),
+    ));
+    for (what, bytes) in changed {
+        std::fs::write(&file, bytes).unwrap();
+        let output = house.command(&["trail", "verify", with_key[0], "--key", &key], &[]);
+        assert_eq!(output.status.code(), Some(3), "{what}: {output:?}");
+        assert!(
+            !verify_with_python(&file, &key),
+            "{what}: Python accepts it"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_receipt_verifies_offline_and_a_changed_one_does_not() {
+    let (house, id) = lived_in().await;
+    let key = log_key(&house);
+    for subject in [id.as_str(), "0", "7"] {
+        let output = house.command(&["trail", "proof", subject, "--json"], &[]);
+        assert!(output.status.success(), "{output:?}");
+        let receipt = output.stdout.trim_ascii().to_vec();
+        let (directory, file) = beside("receipt.json", &receipt);
+        // Nothing of the log is needed: an empty directory will do.
+        let nowhere = directory.path().join("nowhere");
+        let arguments = [file.to_str().unwrap(), "--key", key.as_str()];
+        let (code, said) = verify(&nowhere, &arguments);
+        assert_eq!((code, &said["verified"]), (0, &json!(true)), "{subject}");
+        if subject == id {
+            assert_eq!(said["event_type"], "delivery_answered");
+            assert_eq!(said["actor"], "ann");
+        }
+        let mut dice = Dice(0x5eed_2002);
+        for _ in 0..25 {
+            let at = dice.below(receipt.len() as u64) as usize;
+            let mut bytes = receipt.clone();
+            bytes[at] ^= 1 << dice.below(7);
+            std::fs::write(&file, &bytes).unwrap();
+            let output = wakeful(
+                &nowhere,
+                &["trail", "verify", arguments[0], "--key", &key],
+                &[],
+            );
+            let text = String::from_utf8_lossy(&bytes);
+            assert_eq!(
+                output.status.code(),
+                Some(3),
+                "byte {at} of {text}: {output:?}"
+            );
+        }
+    }
+    let unknown = house.command(&["trail", "proof", "99999"], &[]);
+    assert_eq!(unknown.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn rebuilding_changes_nothing_and_mends_what_was_changed() {
+    let (mut house, id) = lived_in().await;
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+
+    // A view is not the trail: changed there, it is made right again.
+    run(
+        &database(house.data()),
+        "UPDATE deliveries SET status = 1, answered_by = 'eve' WHERE status = 3;
+         DELETE FROM history; UPDATE blocks SET n = n + 5; DELETE FROM accounts WHERE kind = 'agent';",
+    );
+    assert_eq!(
+        verify(house.data(), &[]).0,
+        0,
+        "the trail itself is untouched"
+    );
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(
+        rebuilt["changed"],
+        json!(["deliveries", "blocks", "history", "accounts"])
+    );
+    assert_eq!(house.json(&["trail", "rebuild"])["changed"], json!([]));
+
+    house.serve().await;
+    let key = house.key("writer");
+    let response = house.response(&key, &id).await;
+    assert_eq!(response["status"], "redirected");
+    assert_eq!(response["feedback"], "Shorter, please.");
+    // The server keeps its directory to itself.
+    let busy = house.command(&["trail", "rebuild"], &[]);
+    assert_eq!(busy.status.code(), Some(2), "{busy:?}");
+}
