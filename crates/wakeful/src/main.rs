@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// Many small things are made and dropped on different threads for each request.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How a command ended, when it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {

@@ -118,7 +118,7 @@ async fn verify_names_the_first_entry_that_was_changed_dropped_moved_or_made_up(
         .unwrap();
     assert!(at > 5 && at + 5 < size);
     let insert_copy =
-        "INSERT INTO entries SELECT ?1, stream, 999, header, entry_hash, facts_salt, facts
+        "INSERT INTO entries SELECT ?1, stream, 999, NULL, header, entry_hash, facts_salt, facts
          FROM entries WHERE position = ?2";
 
     type Tamper<'a> = Box<dyn Fn(&Connection) + 'a>;

@@ -7,6 +7,7 @@
 //! many rows goes to a blocking thread.
 
 mod backup;
+mod ids;
 mod inbox;
 mod readers;
 mod records;
@@ -30,6 +31,7 @@ use crate::{
     Error, HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, StreamQuery, SweepPage,
     SweepQuery,
 };
+use ids::Ids;
 use readers::Readers;
 
 pub use backup::restore;
@@ -52,6 +54,7 @@ pub struct Sqlite {
     /// `None` in a store that was opened to be read.
     writer: Option<Mutex<Connection>>,
     readers: Arc<Readers>,
+    ids: Ids,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -101,18 +104,22 @@ impl Sqlite {
             .map_err(failed)?;
         schema::migrate(&mut connection)?;
         let readers = Arc::new(Readers::new(path.clone()));
+        let ids = Ids::load(&connection).map_err(failed)?;
         Ok(Sqlite {
             path,
             writer: Some(Mutex::new(connection)),
             readers,
+            ids,
         })
     }
 
     pub fn open_read_only(directory: &Path) -> Result<Sqlite> {
         let path = directory.join(FILE);
         // Fails here, rather than at the first read, when there is none.
-        Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+        let connection =
+            Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
         Ok(Sqlite {
+            ids: Ids::load(&connection).map_err(failed)?,
             readers: Arc::new(Readers::new(path.clone())),
             path,
             writer: None,
@@ -184,15 +191,26 @@ impl Store for Sqlite {
     }
 
     async fn load(&self, needs: &Needs) -> Result<Loaded> {
-        write::load(&*self.writer()?, needs).map_err(failed)
+        write::load(&*self.writer()?, &self.ids, needs).map_err(failed)
     }
 
     async fn append(&self, batch: Batch) -> Result<()> {
-        write::append(&mut *self.writer()?, batch)
+        let added: Vec<(Uuid, u64)> = batch
+            .new_deliveries
+            .iter()
+            .map(|row| (row.id, row.no))
+            .collect();
+        write::append(&mut *self.writer()?, batch)?;
+        self.ids.add(added.into_iter());
+        Ok(())
     }
 
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
         search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
+    }
+
+    async fn settle(&self) -> Result<()> {
+        self.ids.settle_some(&mut *self.writer()?).map_err(failed)
     }
 
     async fn forget_idempotency(&self, before: Micros) -> Result<bool> {
@@ -228,7 +246,9 @@ impl Store for Sqlite {
     }
 
     async fn clear_views(&self) -> Result<()> {
-        write::clear_views(&mut *self.writer()?).map_err(failed)
+        write::clear_views(&mut *self.writer()?).map_err(failed)?;
+        self.ids.clear();
+        Ok(())
     }
 
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {
@@ -304,12 +324,14 @@ impl Store for Sqlite {
     }
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>> {
-        self.read(|connection| records::delivery_by_id(connection, id))
+        let recent = self.ids.recent(id);
+        self.read(|connection| ids::delivery(connection, id, recent))
     }
 
     async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
+        let recent = self.ids.recent(id);
         self.read_steps(|connection| {
-            let delivery = records::delivery_by_id(connection, id)?;
+            let delivery = ids::delivery(connection, id, recent)?;
             delivery
                 .map(|delivery| records::answered(connection, delivery))
                 .transpose()
@@ -390,8 +412,13 @@ impl Store for Sqlite {
 
     async fn backup(&self, file: &Path, keys: Vec<(String, Vec<u8>)>) -> Result<()> {
         let file = file.to_owned();
-        self.read_long(move |connection| backup::copy(connection, &file, &keys))
-            .await
+        let readers = Arc::clone(&self.readers);
+        // Not within a transaction: the copy is one of its own.
+        tokio::task::spawn_blocking(move || {
+            readers.with(|connection| backup::copy(connection, &file, &keys).map_err(failed))
+        })
+        .await
+        .map_err(|error| Error::Unavailable(Box::new(error)))?
     }
 
     async fn view_digests(&self) -> Result<Vec<(String, Hash)>> {

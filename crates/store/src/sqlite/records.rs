@@ -52,13 +52,6 @@ pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
     })
 }
 
-pub fn delivery_by_id(connection: &Connection, id: Uuid) -> rusqlite::Result<Option<DeliveryRow>> {
-    let mut find =
-        connection.prepare_cached(&format!("SELECT {DELIVERY} FROM deliveries WHERE id = ?1"))?;
-    find.query_row([id.as_bytes().as_slice()], delivery)
-        .optional()
-}
-
 /// Adds the texts of the answer, if there is one and it is final.
 pub fn answered(connection: &Connection, delivery: DeliveryRow) -> rusqlite::Result<AnsweredRow> {
     let (feedback, edited_content) = match (delivery.status, delivery.answer_position) {

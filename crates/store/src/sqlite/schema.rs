@@ -82,12 +82,16 @@ CREATE TABLE deliveries (
     erased          INTEGER NOT NULL,
     due_at          INTEGER
 );
-CREATE UNIQUE INDEX deliveries_by_id ON deliveries (id);
 CREATE INDEX deliveries_by_lane ON deliveries (stream, status, changed_at, lane_no, kind, test);
 CREATE INDEX deliveries_by_kind ON deliveries (status, kind, changed_at, test);
 -- Answered and still whole: what a retention rule looks through.
 CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased = 0 AND status > 0;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+
+-- Deliveries by id, up to a number; those of later ones are held in memory.
+CREATE TABLE ids (id BLOB PRIMARY KEY, no INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE settled (one INTEGER PRIMARY KEY CHECK (one = 1), next INTEGER NOT NULL);
+INSERT INTO settled VALUES (1, 0);
 
 CREATE TABLE blocks (
     stream INTEGER NOT NULL,

@@ -9,13 +9,17 @@ use trail::{Hash, Micros};
 use crate::{
     Batch, BucketRow, DeliveryRow, EntryRow, Error, IdempotencyRow, LaneRow, Loaded, Needs, Result,
     StreamRow,
-    sqlite::{failed, records, schema, search},
+    sqlite::{
+        failed,
+        ids::{self, Ids},
+        records, schema, search,
+    },
 };
 
-pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> {
+pub fn load(connection: &Connection, known: &Ids, needs: &Needs) -> rusqlite::Result<Loaded> {
     let mut loaded = Loaded::default();
     for id in &needs.deliveries {
-        if let Some(row) = records::delivery_by_id(connection, *id)? {
+        if let Some(row) = ids::delivery(connection, *id, known.recent(*id))? {
             loaded.deliveries.insert(*id, row);
         }
     }
@@ -136,6 +140,18 @@ fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<boo
         .query_row([], |row| records::number(row, 0))
         .optional()?
         .unwrap_or(0);
+    let mut next_seq = transaction.prepare_cached("SELECT next_seq FROM streams WHERE no = ?1")?;
+    for stream in &batch.streams {
+        let Some(entry) = batch.entries.iter().find(|entry| entry.stream == stream.no) else {
+            continue;
+        };
+        let next = next_seq
+            .query_row([stream.no as i64], |row| records::number(row, 0))
+            .optional()?;
+        if next.unwrap_or(0) != entry.seq {
+            return Ok(false);
+        }
+    }
     Ok(size == batch.expected_size && size == first.position)
 }
 
@@ -383,5 +399,7 @@ pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.execute("INSERT INTO search (search) VALUES ('delete-all')", [])?;
     transaction.execute("DELETE FROM detailed", [])?;
     transaction.execute("UPDATE indexed SET next = 0", [])?;
+    transaction.execute("DELETE FROM ids", [])?;
+    transaction.execute("UPDATE settled SET next = 0", [])?;
     transaction.commit()
 }

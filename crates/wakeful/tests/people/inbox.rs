@@ -31,10 +31,10 @@ async fn filters_combine_and_bad_ones_are_refused() {
         .respond(&ann, &alert, json!({ "status": "approved" }))
         .await;
     let table: [(&str, Vec<&String>); 9] = [
-        ("", vec![&other, &alert, &question]),
+        ("", vec![&alert, &other, &question]),
         ("agent_id=a", vec![&alert, &question]),
         ("agent_id=nobody", vec![]),
-        ("type=alert", vec![&other, &alert]),
+        ("type=alert", vec![&alert, &other]),
         ("type=alert,question&agent_id=a", vec![&alert, &question]),
         ("status=pending", vec![&other, &question]),
         ("status=approved,rejected", vec![&alert]),
