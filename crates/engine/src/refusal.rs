@@ -18,8 +18,6 @@ pub enum Refusal {
     IdempotencyMismatch,
     #[error("there is no such thing")]
     NotFound,
-    #[error("this callback was not finished yet")]
-    CallbackOpen,
     /// Nothing was written; it may work later.
     #[error("storage is not available")]
     Unavailable,

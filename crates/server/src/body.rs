@@ -75,15 +75,23 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// Reads a small JSON body into a type, for administration.
 pub async fn read_as<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
     let bytes = read(headers, body, SMALL).await?;
-    let malformed = |detail: String| Problem::new(StatusCode::BAD_REQUEST, "not_json", detail);
-    json::scan(&bytes, json::Rules::REQUEST)
-        .map_err(|fault| malformed(format!("The body is {fault}. Send one JSON object.")))?;
+    let malformed = |code, detail: String| Problem::new(StatusCode::BAD_REQUEST, code, detail);
+    json::scan(&bytes, json::Rules::REQUEST).map_err(|fault| match fault {
+        json::Fault::DuplicateKey { key, .. } => malformed(
+            "duplicate_key",
+            format!("The body repeats the key \"{key}\". Send each key once."),
+        ),
+        other => malformed(
+            "not_json",
+            format!("The body is {other}. Send one JSON object."),
+        ),
+    })?;
     serde_json::from_slice(&bytes).map_err(|error| {
         use serde_json::error::Category;
         let detail = format!("The body does not fit: {error}.");
         match error.classify() {
             Category::Data => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_body", detail),
-            _ => malformed(detail),
+            _ => malformed("not_json", detail),
         }
     })
 }

@@ -195,9 +195,6 @@ impl From<Refusal> for Problem {
             )
             .field(Some("Idempotency-Key")),
             Refusal::NotFound => Problem::not_found(),
-            Refusal::CallbackOpen => {
-                Problem::new(StatusCode::CONFLICT, "callback_open", "This callback is still being sent.")
-            }
             Refusal::Unavailable => Problem::unavailable(),
             Refusal::Busy => {
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Too many requests are waiting. Try again shortly.")

@@ -344,7 +344,7 @@ fn admin_routes() -> Vec<Route> {
             change("Send a callback again")
                 .path("id", "The callback's id")
                 .empty(202)
-                .errors(&[404, 409]),
+                .errors(&[404]),
         ),
         route(
             "get",

@@ -36,7 +36,10 @@ pub struct Place {
     pub server: Option<String>,
     /// Trust these certificates too when talking to --server
     #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_CA")]
-    pub ca: Option<PathBuf>,
+    pub server_ca: Option<PathBuf>,
+    /// Content at rest is encrypted with the key in this file
+    #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_BODY_KEY")]
+    pub body_key: Option<PathBuf>,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -77,7 +80,7 @@ pub enum Command {
     Respond(Respond),
     /// Take back an answer that is still held (token in WAKEFUL_TOKEN)
     Undo { id: String },
-    /// The trail: show, verify, export, proof, rebuild
+    /// The trail: show, verify, export, proof, checkpoint, key, rebuild
     #[command(subcommand)]
     Trail(Trail),
     /// The system prompt that makes any agent WAKE-compliant
@@ -130,9 +133,6 @@ pub struct Serve {
     /// Networks of the proxies in front, which speak HTTPS to the world
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub behind_proxy: Vec<String>,
-    /// Encrypt content at rest with the key in this file
-    #[arg(long, value_name = "FILE")]
-    pub body_key: Option<PathBuf>,
     /// The address agents use, for prompts [default: where it listens]
     #[arg(long, value_name = "URL")]
     pub address: Option<String>,
@@ -350,16 +350,9 @@ pub enum Trail {
         /// A checkpoint that was kept: finds rollback and rewriting
         #[arg(long, value_name = "FILE")]
         since: Vec<PathBuf>,
-        /// Opens encrypted content, so that it can be compared
-        #[arg(long, value_name = "FILE")]
-        body_key: Option<PathBuf>,
     },
     /// Write the whole log as a self-contained file
-    Export {
-        file: PathBuf,
-        #[arg(long, value_name = "FILE")]
-        body_key: Option<PathBuf>,
-    },
+    Export { file: PathBuf },
     /// A receipt for a delivery's answer, or for one entry
     Proof {
         /// A delivery's id, or a position in the log
@@ -370,10 +363,7 @@ pub enum Trail {
     /// The key that checkpoints are verified with
     Key,
     /// Make the views anew from the trail; the server must not run
-    Rebuild {
-        #[arg(long, value_name = "FILE")]
-        body_key: Option<PathBuf>,
-    },
+    Rebuild,
 }
 
 #[derive(Debug, Args)]

@@ -53,11 +53,11 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     };
     if let Some(address) = &place.server {
         let ca = place
-            .ca
+            .server_ca
             .as_ref()
             .map(std::fs::read)
             .transpose()
-            .context("could not read --ca")?;
+            .context("could not read --server-ca")?;
         return Ok(Connection::Server(Server::at(
             address,
             token,
@@ -70,7 +70,7 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
         return Ok(Connection::Server(Server::on_socket(&socket, token)?));
     }
     let lock = house::lock(&directory)?;
-    let engine = house::start(&directory, None).await?;
+    let engine = house::start(&directory, place.body_key.as_deref()).await?;
     let app = App::new(engine.clone(), Settings::default());
     let router = Box::new(routes::router(app, Listener::Local));
     Ok(Connection::Here {

@@ -7,7 +7,7 @@ use trail::Hash;
 
 use crate::{
     Error, Result,
-    sqlite::{FILE, failed, schema},
+    sqlite::{FILE, create_private, failed, schema},
 };
 
 /// Names of keys inside a backup.
@@ -32,12 +32,19 @@ pub fn copy(
 /// Copies a backup into an empty place and takes the keys out of it.
 pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let target = directory.join(FILE);
-    let placed = std::fs::File::create_new(&target)
-        .and_then(|mut to| std::io::copy(&mut std::fs::File::open(file)?, &mut to));
+    let placed = match target.exists() {
+        true => Err(std::io::ErrorKind::AlreadyExists.into()),
+        false => create_private(&target).and_then(|()| copy_bytes(file, &target)),
+    };
     placed.map_err(|error| Error::Unavailable(Box::new(error)))?;
     let mut connection = Connection::open(&target).map_err(failed)?;
     schema::migrate(&mut connection)?;
     take_keys(&connection).map_err(failed)
+}
+
+fn copy_bytes(from: &Path, to: &Path) -> std::io::Result<u64> {
+    let mut to = std::fs::OpenOptions::new().write(true).open(to)?;
+    std::io::copy(&mut std::fs::File::open(from)?, &mut to)
 }
 
 fn take_keys(connection: &Connection) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {

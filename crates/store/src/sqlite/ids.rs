@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use crate::{DeliveryRow, sqlite::records};
 
-/// So many are gathered before they move; about 4 MiB of memory.
-const GATHERED: usize = 65_536;
+/// So many are gathered before they move; about 2 MiB of memory.
+const GATHERED: usize = 32_768;
 /// So many move in one transaction: a few milliseconds.
 const STEP: usize = 2048;
 

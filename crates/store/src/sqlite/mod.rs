@@ -88,6 +88,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 impl Sqlite {
     pub fn open(directory: &Path) -> Result<Sqlite> {
         let path = directory.join(FILE);
+        create_private(&path).map_err(|error| Error::Unavailable(Box::new(error)))?;
         let mut connection = Connection::open(&path).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         connection
@@ -104,7 +105,8 @@ impl Sqlite {
             .map_err(failed)?;
         schema::migrate(&mut connection)?;
         let readers = Arc::new(Readers::new(path.clone()));
-        let ids = Ids::load(&connection).map_err(failed)?;
+        // Read through a connection of its own, whose page cache goes with it.
+        let ids = Readers::new(path.clone()).with(|c| Ids::load(c).map_err(failed))?;
         Ok(Sqlite {
             path,
             writer: Some(Mutex::new(connection)),
@@ -159,6 +161,19 @@ impl Sqlite {
         .await
         .map_err(|error| Error::Unavailable(Box::new(error)))?
     }
+}
+
+/// The database is for its owner alone; SQLite gives its other files the same mode.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map(drop)
 }
 
 /// Without a transaction each statement would see its own state: a sweep that
@@ -330,7 +345,9 @@ impl Store for Sqlite {
 
     async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
         let recent = self.ids.recent(id);
-        self.read_steps(|connection| {
+        // An answer is final, so its texts can be read after its row; the most
+        // frequent read of all is spared a transaction of its own.
+        self.read(|connection| {
             let delivery = ids::delivery(connection, id, recent)?;
             delivery
                 .map(|delivery| records::answered(connection, delivery))

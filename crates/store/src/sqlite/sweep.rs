@@ -20,26 +20,26 @@ const PENDING: u8 = 0;
 
 pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<SweepPage> {
     let since = query.since.map_or(i64::MIN, |since| since.0);
-    let mut total = 0;
+    // One more than the page takes tells whether there is anything to count.
+    let enough = query.limit + 1;
     let mut statements = Vec::with_capacity(query.lanes.len());
-    for lane in &query.lanes {
-        total += count(connection, *lane, query.since.map(|since| since.0))?;
+    for _ in &query.lanes {
         statements.push(connection.prepare_cached(
             "SELECT no, id, status, changed_at, answer_position, erased FROM deliveries
              WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
         )?);
     }
-    // Each lane is in order, so only as many rows are read as the page takes.
+    // Each lane is in order, so only as many rows are read as are taken.
     let mut lanes = Vec::with_capacity(query.lanes.len());
     for (statement, lane) in statements.iter_mut().zip(&query.lanes) {
-        let bounds = params![lane.stream as i64, lane.status, since, query.limit as i64];
+        let bounds = params![lane.stream as i64, lane.status, since, enough as i64];
         let mut rows = statement.query(bounds)?;
         if let Some(first) = next(&mut rows)? {
             lanes.push((first, rows));
         }
     }
-    let mut page = Vec::with_capacity(query.limit.min(total as usize));
-    while page.len() < query.limit {
+    let mut page = Vec::with_capacity(enough);
+    while page.len() < enough {
         let soonest = lanes
             .iter_mut()
             .enumerate()
@@ -52,6 +52,17 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
             None => page.push(lanes.swap_remove(place).0),
         }
     }
+    let total = match page.len() < enough {
+        true => page.len() as u64,
+        false => {
+            page.truncate(query.limit);
+            let counts = query
+                .lanes
+                .iter()
+                .map(|lane| count(connection, *lane, query.since.map(|at| at.0)));
+            counts.sum::<rusqlite::Result<u64>>()?
+        }
+    };
     for row in &mut page {
         if let Some(position) = row.answer_position.filter(|_| row.status != PENDING) {
             (row.feedback, row.edited_content) = records::texts(connection, position)?;

@@ -1,16 +1,23 @@
 //! Acting as an agent from a shell.
 
-use std::io::Read as _;
+use std::{
+    fs::OpenOptions,
+    io::{Read as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::PathBuf,
+    time::Duration,
+};
 
-use anyhow::{Context as _, Result};
-use client::encode;
+use anyhow::{Context as _, Result, bail};
+use client::{Reply, encode};
 use serde_json::{Value, json};
 
 use crate::{
     Ending,
     cli::{Deliver, Place, Responses},
-    connect::{As, connect, explain},
-    output::{line, print, print_body, table},
+    connect::{As, Connection, connect, explain},
+    house,
+    output::{line, print, print_body, say, table},
 };
 
 pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
@@ -32,12 +39,8 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         .map(|key| ("idempotency-key", key))
         .into_iter()
         .collect();
-    let body = Some(body.to_string().into_bytes());
-    let reply = match explain(
-        connection
-            .request("POST", "/wake/v1/deliver", &headers, body)
-            .await?,
-    )? {
+    let bytes = Some(body.to_string().into_bytes());
+    let reply = match request(&connection, "POST", "/wake/v1/deliver", &headers, bytes).await? {
         Ok(reply) => reply,
         Err(ending) => {
             connection.close().await;
@@ -45,6 +48,10 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         }
     };
     connection.close().await;
+    keep_log(
+        place,
+        &json!({ "delivered": reply.json(), "delivery": body }),
+    )?;
     match place.json {
         true => print_body(&reply.body),
         false => print(reply.json()["delivery_id"].as_str().unwrap_or_default()),
@@ -53,6 +60,50 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         (Some(wait), Some(id)) => response(place, id, wait).await,
         _ => Ok(Ending::Done),
     }
+}
+
+/// One request as an agent must make it (WAKE, "Agent Behaviour Requirements"):
+/// on 429 it waits as long as it is told, tries once more, and then says so.
+async fn request(
+    connection: &Connection,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<Vec<u8>>,
+) -> Result<std::result::Result<Reply, Ending>> {
+    let mut reply = connection
+        .request(method, path, headers, body.clone())
+        .await?;
+    if reply.status == 429 {
+        let seconds = reply.retry_after_seconds.unwrap_or(60);
+        say(&format!(
+            "Too many requests; trying once more in {seconds} s."
+        ));
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        reply = connection.request(method, path, headers, body).await?;
+        if reply.status == 429 {
+            say("Still too many: raise one alert with your human, and do not loop.");
+        }
+    }
+    explain(reply)
+}
+
+/// Keeps what was delivered and answered, one JSON text a line.
+fn keep_log(place: &Place, line: &Value) -> Result<()> {
+    let file = match std::env::var_os("WAKE_LOG") {
+        Some(file) => PathBuf::from(file),
+        None => match &place.data {
+            Some(directory) => directory.join("agent.log"),
+            None => house::default_directory()?.with_extension("agent.log"),
+        },
+    };
+    let mut log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&file)
+        .with_context(|| format!("could not keep the log {}; set WAKE_LOG", file.display()))?;
+    writeln!(log, "{line}").context("could not keep the log")
 }
 
 /// A JSON object is one; anything else is text.
@@ -78,7 +129,7 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
         let now = left.min(wake::limits::WAIT_SECONDS);
         let path = format!("/wake/v1/response/{}?wait={now}", encode(id));
         left -= now;
-        match connection.call("GET", &path, None).await? {
+        match request(&connection, "GET", &path, &[], None).await? {
             Ok(reply) if left > 0 && reply.json()["status"] == "pending" => {}
             other => break other,
         }
@@ -88,6 +139,15 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
         Err(ending) => Ok(ending),
         Ok(reply) => {
             let value = reply.json();
+            if !value["delivery_id"]
+                .as_str()
+                .is_some_and(|own| own.eq_ignore_ascii_case(id))
+            {
+                bail!("the server answered for another delivery than {id}: do not act on it");
+            }
+            if value["status"] != "pending" {
+                keep_log(place, &json!({ "answered": value }))?;
+            }
             match place.json {
                 true => print_body(&reply.body),
                 false => show_answer(&value),
@@ -122,13 +182,8 @@ pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
         }
     }
     let connection = connect(place, As::Agent).await?;
-    let reply = connection
-        .call(
-            "GET",
-            &format!("/wake/v1/responses?{}", query.join("&")),
-            None,
-        )
-        .await;
+    let path = format!("/wake/v1/responses?{}", query.join("&"));
+    let reply = request(&connection, "GET", &path, &[], None).await;
     connection.close().await;
     match reply? {
         Err(ending) => Ok(ending),

@@ -77,7 +77,7 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
     }
     // A new origin and key: whoever kept the old log's checkpoints can tell.
-    let setup = house::setup(&directory, None).await?;
+    let setup = house::setup(&directory, place.body_key.as_deref()).await?;
     let origin = setup.keys.log.name().to_owned();
     Engine::continue_log(setup).await?;
     match place.json {

@@ -18,7 +18,7 @@ const AT_ONCE: usize = 512;
 pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
     let directory = connect::directory(place)?;
     let _lock = house::lock(&directory)?;
-    let engine = house::start(&directory, None).await?;
+    let engine = house::start(&directory, place.body_key.as_deref()).await?;
     let accounts = engine.shared().accounts();
     let key = accounts
         .keys

@@ -91,7 +91,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     }
 
     let _lock = house::lock(&directory)?;
-    let body_key = flags.body_key.or(file.body_key);
+    let body_key = place.body_key.clone().or(file.body_key);
     let engine = house::start(&directory, body_key.as_deref()).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = Bound::new(listen, tls).with_context(|| format!("could not listen on {listen}"))?;

@@ -75,16 +75,14 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             file: Some(file),
             key,
             since,
-            ..
         } => verify_file(place, &file, key.as_deref(), &since),
         Trail::Verify {
             file: None,
             key,
             since,
-            body_key,
-        } => verify_data(place, key.as_deref(), &since, body_key.as_deref()).await,
-        Trail::Export { file, body_key } => export(place, &file, body_key.as_deref()).await,
-        Trail::Rebuild { body_key } => rebuild(place, body_key.as_deref()).await,
+        } => verify_data(place, key.as_deref(), &since).await,
+        Trail::Export { file } => export(place, &file).await,
+        Trail::Rebuild => rebuild(place).await,
     }
 }
 
@@ -146,12 +144,7 @@ fn vault(body_key: Option<&Path>) -> Result<Vault> {
     Ok(Vault::new(&seal, &house::body_keys(body_key)?))
 }
 
-async fn verify_data(
-    place: &Place,
-    key: Option<&str>,
-    since: &[PathBuf],
-    body_key: Option<&Path>,
-) -> Result<Ending> {
+async fn verify_data(place: &Place, key: Option<&str>, since: &[PathBuf]) -> Result<Ending> {
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
@@ -172,7 +165,7 @@ async fn verify_data(
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
-        &vault(body_key)?,
+        &vault(place.body_key.as_deref())?,
         &key,
         kept,
         &|done, all| progress.at(done, all),
@@ -300,7 +293,7 @@ fn verify_file(place: &Place, file: &Path, key: Option<&str>, since: &[PathBuf])
     }
 }
 
-async fn export(place: &Place, file: &Path, body_key: Option<&Path>) -> Result<Ending> {
+async fn export(place: &Place, file: &Path) -> Result<Ending> {
     let directory = connect::directory(place)?;
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
@@ -311,7 +304,7 @@ async fn export(place: &Place, file: &Path, body_key: Option<&Path>) -> Result<E
     let progress = Progress::new("exported");
     let written = proof::export(
         store.as_ref(),
-        &vault(body_key)?,
+        &vault(place.body_key.as_deref())?,
         own.verifier(),
         BufWriter::with_capacity(1 << 20, out),
         &|done, all| progress.at(done, all),
@@ -337,10 +330,10 @@ async fn export(place: &Place, file: &Path, body_key: Option<&Path>) -> Result<E
     Ok(Ending::Done)
 }
 
-async fn rebuild(place: &Place, body_key: Option<&Path>) -> Result<Ending> {
+async fn rebuild(place: &Place) -> Result<Ending> {
     let directory = connect::directory(place)?;
     let _lock = house::lock(&directory)?;
-    let setup = house::setup(&directory, body_key).await?;
+    let setup = house::setup(&directory, place.body_key.as_deref()).await?;
     let progress = Progress::new("rebuilt");
     let before = setup.store.view_digests().await?;
     let entries =
