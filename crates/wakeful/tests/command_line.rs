@@ -265,6 +265,7 @@ async fn a_server_elsewhere_is_reached_by_its_address_and_only_over_https() {
             .args(arguments)
             .args(["--server", server])
             .env_remove("WAKEFUL_DATA")
+            .env("WAKE_LOG", scene.house.data().join("agent/elsewhere.log"))
             .env("WAKEFUL_TOKEN", &scene.ann)
             .env("WAKE_API_KEY", &scene.key)
             .output()

@@ -1,10 +1,10 @@
 //! Acting as an agent from a shell.
 
 use std::{
-    fs::OpenOptions,
+    fs::{DirBuilder, File, OpenOptions},
     io::{Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::PathBuf,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     Ending,
     cli::{Deliver, Place, Responses},
-    connect::{As, Connection, connect, explain},
-    house,
+    connect::{self, As, Connection, connect, explain},
     output::{line, print, print_body, say, table},
 };
 
@@ -32,6 +31,7 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         "callback_webhook": deliver.webhook,
         "timeout_seconds": deliver.timeout,
     });
+    let mut log = open_log(place)?;
     let connection = connect(place, As::Agent).await?;
     let headers: Vec<(&str, &str)> = deliver
         .idempotency_key
@@ -48,8 +48,8 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         }
     };
     connection.close().await;
-    keep_log(
-        place,
+    keep(
+        &mut log,
         &json!({ "delivered": reply.json(), "delivery": body }),
     )?;
     match place.json {
@@ -88,21 +88,29 @@ async fn request(
     explain(reply)
 }
 
-/// Keeps what was delivered and answered, one JSON text a line.
-fn keep_log(place: &Place, line: &Value) -> Result<()> {
+/// Keeps what was delivered and answered, one JSON text a line. Opened before
+/// anything is sent, so that nothing is delivered that cannot be kept.
+fn open_log(place: &Place) -> Result<File> {
     let file = match std::env::var_os("WAKE_LOG") {
         Some(file) => PathBuf::from(file),
-        None => match &place.data {
-            Some(directory) => directory.join("agent.log"),
-            None => house::default_directory()?.with_extension("agent.log"),
-        },
+        None => connect::directory(place)?.join("agent.log"),
     };
-    let mut log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&file)
-        .with_context(|| format!("could not keep the log {}; set WAKE_LOG", file.display()))?;
+    let directory = file.parent().unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .and_then(|()| {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(0o600)
+                .open(&file)
+        })
+        .with_context(|| format!("could not open the log {}; set WAKE_LOG", file.display()))
+}
+
+fn keep(log: &mut File, line: &Value) -> Result<()> {
     writeln!(log, "{line}").context("could not keep the log")
 }
 
@@ -123,6 +131,7 @@ fn read_details(text: String) -> Result<Value> {
 }
 
 pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
+    let mut log = open_log(place)?;
     let connection = connect(place, As::Agent).await?;
     let mut left = wait;
     let reply = loop {
@@ -146,7 +155,7 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
                 bail!("the server answered for another delivery than {id}: do not act on it");
             }
             if value["status"] != "pending" {
-                keep_log(place, &json!({ "answered": value }))?;
+                keep(&mut log, &json!({ "answered": value }))?;
             }
             match place.json {
                 true => print_body(&reply.body),

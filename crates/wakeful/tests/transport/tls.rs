@@ -99,7 +99,7 @@ async fn the_command_line_reaches_a_tls_server_with_its_certificate() {
             "--json",
             "--server",
             &house.address(),
-            "--ca",
+            "--server-ca",
             ca.to_str().unwrap(),
         ])
         .env("WAKEFUL_TOKEN", &ann)
