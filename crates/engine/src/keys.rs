@@ -15,6 +15,8 @@ use zeroize::Zeroizing;
 pub const DIRECTORY: &str = "keys";
 pub const TRAIL_KEY: &str = "trail.key";
 pub const SEAL_KEY: &str = "seal.key";
+/// The log's next key, while it is being handed over.
+pub const NEXT_TRAIL_KEY: &str = "trail.key.next";
 
 /// What the keys are, and the origin that names the log.
 #[derive(Debug)]

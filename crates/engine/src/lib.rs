@@ -29,6 +29,7 @@ mod writer;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
+use trail::rotation::Rotation;
 
 pub use clock::Clock;
 pub use command::{Command, Reply};
@@ -101,6 +102,24 @@ impl Engine {
             clock,
         } = setup;
         writer::Writer::continue_log(&Shared::new(store, keys, vault, clock)).await
+    }
+
+    /// Hands the log over to the key of `setup`; the old key has signed for it.
+    pub async fn rotate_log_key(setup: Setup, rotation: Rotation) -> Result<(), StartFault> {
+        let Setup {
+            store,
+            keys,
+            vault,
+            clock,
+        } = setup;
+        let rotated = account::event::LogKeyRotated {
+            new_key: rotation.new_key,
+            new_signature: rotation.new_signature,
+            old_key: rotation.old_key,
+            old_signature: rotation.old_signature,
+        };
+        let shared = Shared::new(store, keys, vault, clock);
+        writer::Writer::rotate_log_key(&shared, rotated).await
     }
 
     /// Sends a command to the writer. An answer means that it is durable.

@@ -112,15 +112,7 @@ impl Writer {
             key: key.to_string(),
             origin: key.name().to_owned(),
         };
-        let mut stage = Stage::new(core, shared, shared.clock.now());
-        let event = account::Event::from(started);
-        stage
-            .record(account::event::ADMIN, "system", event, Vec::new())
-            .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
-        if let Some((batch, _)) = stage.into_batch() {
-            shared.store.append(batch).await?;
-        }
-        Ok(())
+        record_alone(core, shared, "system", started.into()).await
     }
 
     /// Continues a restored log under a new origin, and says so in its next entry.
@@ -136,15 +128,17 @@ impl Writer {
             old_checkpoint: head.note,
             origin: key.name().to_owned(),
         };
-        let mut stage = Stage::new(&mut core, shared, shared.clock.now());
-        let event = account::Event::from(restored);
-        stage
-            .record(account::event::ADMIN, "operator", event, Vec::new())
-            .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
-        if let Some((batch, _)) = stage.into_batch() {
-            shared.store.append(batch).await?;
-        }
-        Ok(())
+        record_alone(&mut core, shared, "operator", restored.into()).await
+    }
+
+    /// Records that the log's key changed; `shared` has the new one, which signs
+    /// the head from this entry on.
+    pub async fn rotate_log_key(
+        shared: &Shared,
+        rotated: account::event::LogKeyRotated,
+    ) -> Result<(), StartFault> {
+        let mut core = Core::load(shared.store.as_ref()).await?;
+        record_alone(&mut core, shared, "operator", rotated.into()).await
     }
 
     pub async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
@@ -471,6 +465,23 @@ impl Writer {
         }
         Ok(erased)
     }
+}
+
+/// One entry on the stream of the whole server, in a commit of its own.
+async fn record_alone(
+    core: &mut Core,
+    shared: &Shared,
+    actor: &str,
+    event: account::Event,
+) -> Result<(), StartFault> {
+    let mut stage = Stage::new(core, shared, shared.clock.now());
+    stage
+        .record(account::event::ADMIN, actor, event, Vec::new())
+        .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
+    if let Some((batch, _)) = stage.into_batch() {
+        shared.store.append(batch).await?;
+    }
+    Ok(())
 }
 
 type Answer = Option<oneshot::Sender<Result<Reply, Refusal>>>;

@@ -80,7 +80,7 @@ pub enum Command {
     Respond(Respond),
     /// Take back an answer that is still held (token in WAKEFUL_TOKEN)
     Undo { id: String },
-    /// The trail: show, verify, export, proof, checkpoint, key, rebuild
+    /// The trail: show, verify, export, proof, checkpoint, key, rotate-key, rebuild
     #[command(subcommand)]
     Trail(Trail),
     /// The system prompt that makes any agent WAKE-compliant
@@ -344,9 +344,9 @@ pub enum Trail {
     Verify {
         /// An export or a receipt; without it the data directory
         file: Option<PathBuf>,
-        /// The log's key: its text, or a file that holds it
+        /// The log's key: its text, or a file that holds it; older keys may follow
         #[arg(long, value_name = "KEY")]
-        key: Option<String>,
+        key: Vec<String>,
         /// A checkpoint that was kept: finds rollback and rewriting
         #[arg(long, value_name = "FILE")]
         since: Vec<PathBuf>,
@@ -362,6 +362,8 @@ pub enum Trail {
     Checkpoint,
     /// The key that checkpoints are verified with
     Key,
+    /// Sign the log with a new key from now on; the server must not run
+    RotateKey,
     /// Make the views anew from the trail; the server must not run
     Rebuild,
 }

@@ -7,7 +7,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use engine::{Clock, Engine, Keys, Setup, Vault, keys::Seed};
+use engine::{
+    Clock, Engine, Keys, Setup, Vault,
+    keys::{self, Seed},
+};
+use trail::{VerifierKey, rotation::Rotation};
 
 pub const SOCKET: &str = "wakeful.sock";
 
@@ -59,17 +63,55 @@ pub fn body_keys(file: Option<&Path>) -> Result<Vec<Seed>> {
 
 /// What an engine on this directory is made of. The directory must be locked.
 pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
-    let keys = Keys::open(directory).context("could not open the keys")?;
-    let vault = Vault::new(&keys.seal, &body_keys(body_key)?);
     let store = store::open(directory)
         .await
         .context("could not open the data")?;
+    finish_rotation(directory, store.as_ref()).await?;
+    let keys = Keys::open(directory).context("could not open the keys")?;
+    let vault = Vault::new(&keys.seal, &body_keys(body_key)?);
     Ok(Setup {
         store,
         keys,
         vault,
         clock: Clock::system(),
     })
+}
+
+/// A hand-over of the log's key that was cut short: if the log is signed with
+/// the next key already, that is the key; if not, it never was.
+async fn finish_rotation(directory: &Path, store: &dyn store::Store) -> Result<()> {
+    let keys = directory.join(keys::DIRECTORY);
+    let next = keys.join(keys::NEXT_TRAIL_KEY);
+    if !next.exists() {
+        return Ok(());
+    }
+    let key = keys::read_trail_key(&next).context("could not read the log's next key")?;
+    let head = store.head().await?;
+    match head.is_some_and(|head| key.verifier().open(&head.note).is_ok()) {
+        true => std::fs::rename(&next, keys.join(keys::TRAIL_KEY)),
+        false => std::fs::remove_file(&next),
+    }
+    .context("could not finish the change of the log's key")
+}
+
+/// Hands the log over to a new key. Gives the old and the new one.
+pub async fn rotate_log_key(
+    directory: &Path,
+    body_key: Option<&Path>,
+) -> Result<(VerifierKey, VerifierKey)> {
+    let mut setup = setup(directory, body_key).await?;
+    let keys = directory.join(keys::DIRECTORY);
+    let next = keys.join(keys::NEXT_TRAIL_KEY);
+    keys::write_trail_key(&next, setup.keys.log.name(), &keys::random()?)
+        .context("could not write the new key")?;
+    let new = keys::read_trail_key(&next)?;
+    let rotation = Rotation::sign(&setup.keys.log, &new);
+    let both = (setup.keys.log.verifier().clone(), new.verifier().clone());
+    setup.keys.log = new;
+    Engine::rotate_log_key(setup, rotation).await?;
+    std::fs::rename(&next, keys.join(keys::TRAIL_KEY))
+        .context("could not put the new key in place")?;
+    Ok(both)
 }
 
 pub async fn start(directory: &Path, body_key: Option<&Path>) -> Result<Engine> {

@@ -616,3 +616,66 @@ async fn rebuilding_changes_nothing_and_mends_what_was_changed() {
     let busy = house.command(&["trail", "rebuild"], &[]);
     assert_eq!(busy.status.code(), Some(2), "{busy:?}");
 }
+
+#[tokio::test]
+async fn the_logs_key_is_handed_over_by_an_entry_that_both_keys_sign() {
+    let (mut house, ann) = House::start().await;
+    let key = house.key("a");
+    let id = house.deliver(&key, "a", json!({})).await;
+    let kept = house.data().join("kept");
+    let checkpoint = house.json(&["trail", "checkpoint"]);
+    std::fs::write(&kept, checkpoint["text"].as_str().unwrap()).unwrap();
+    let refused = house.command(&["trail", "rotate-key"], &[]);
+    assert_eq!(
+        refused.status.code(),
+        Some(2),
+        "a running server keeps its key"
+    );
+    house.stop();
+
+    let rotated = house.json(&["trail", "rotate-key"]);
+    let (old, new) = (
+        rotated["old_key"].as_str().unwrap(),
+        rotated["key"].as_str().unwrap(),
+    );
+    assert_ne!(old, new);
+    house.verify();
+    let kept = kept.to_str().unwrap();
+    let with_old = [
+        "trail", "verify", "--key", new, "--key", old, "--since", kept,
+    ];
+    assert_eq!(house.json(&with_old)["checkpoints_kept"], 1);
+    let only_old = house.command(&["trail", "verify", "--key", old], &[]);
+    assert_eq!(
+        only_old.status.code(),
+        Some(3),
+        "the log is signed with the new key now"
+    );
+
+    // A hand-over that was cut short before the log was signed is undone.
+    let keys = house.data().join("keys");
+    std::fs::copy(keys.join("trail.key"), keys.join("trail.key.next")).unwrap();
+    let text = std::fs::read_to_string(keys.join("trail.key")).unwrap();
+    let origin = text.lines().next().unwrap().to_owned();
+    std::fs::write(
+        keys.join("trail.key.next"),
+        format!("{origin}\n{}\n", "7".repeat(64)),
+    )
+    .unwrap();
+    house.serve().await;
+    assert!(!keys.join("trail.key.next").exists());
+    assert_eq!(
+        house
+            .respond(&ann, &id, json!({ "status": "approved" }))
+            .await
+            .status,
+        200
+    );
+    let entries = house
+        .get("/api/v1/trail?event_type=log_key_rotated", &ann)
+        .await
+        .json();
+    let facts = &entries["entries"][0]["facts"];
+    let rotation: trail::rotation::Rotation = serde_json::from_value(facts.clone()).unwrap();
+    assert!(rotation.verify().is_ok());
+}

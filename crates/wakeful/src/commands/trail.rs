@@ -75,14 +75,15 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             file: Some(file),
             key,
             since,
-        } => verify_file(place, &file, key.as_deref(), &since),
+        } => verify_file(place, &file, &key, &since),
         Trail::Verify {
             file: None,
             key,
             since,
-        } => verify_data(place, key.as_deref(), &since).await,
+        } => verify_data(place, &key, &since).await,
         Trail::Export { file } => export(place, &file).await,
         Trail::Rebuild => rebuild(place).await,
+        Trail::RotateKey => rotate_key(place).await,
     }
 }
 
@@ -115,27 +116,30 @@ async fn raw(place: &Place, path: &str) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// A key given as text or as a file that holds it.
-fn read_key(text: &str) -> Result<VerifierKey> {
-    let held = match std::fs::read_to_string(text) {
-        Ok(held) => held,
-        Err(_) => text.to_owned(),
+/// Keys given as text or as files that hold them, the current one first.
+fn read_keys(given: &[String]) -> Result<Vec<VerifierKey>> {
+    let read = |text: &String| {
+        let held = std::fs::read_to_string(text).unwrap_or_else(|_| text.clone());
+        let key = held.trim().parse();
+        key.context("--key is not a log's key; `wakeful trail key` prints it")
     };
-    held.trim()
-        .parse()
-        .context("--key is not a log's key; `wakeful trail key` prints it")
+    given.iter().map(read).collect()
 }
 
-fn read_checkpoints(key: &VerifierKey, files: &[PathBuf]) -> Result<Vec<Checkpoint>> {
-    files
-        .iter()
-        .map(|file| {
-            let note = std::fs::read_to_string(file)
-                .with_context(|| format!("could not read {}", file.display()))?;
-            key.open(&note)
-                .with_context(|| format!("{} is not this log's", file.display()))
+/// Checkpoints that were kept; each is signed with one of the log's keys.
+fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Checkpoint>> {
+    let read = |file: &PathBuf| {
+        let note = std::fs::read_to_string(file)
+            .with_context(|| format!("could not read {}", file.display()))?;
+        let opened = keys.iter().find_map(|key| key.open(&note).ok());
+        opened.with_context(|| {
+            format!(
+                "{} is not signed with this log's key; name an older key with --key too",
+                file.display()
+            )
         })
-        .collect()
+    };
+    files.iter().map(read).collect()
 }
 
 /// For bodies alone: no secret is opened with it.
@@ -144,29 +148,30 @@ fn vault(body_key: Option<&Path>) -> Result<Vault> {
     Ok(Vault::new(&seal, &house::body_keys(body_key)?))
 }
 
-async fn verify_data(place: &Place, key: Option<&str>, since: &[PathBuf]) -> Result<Ending> {
+async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) -> Result<Ending> {
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
     let directory = connect::directory(place)?;
-    let key = match key {
-        Some(key) => read_key(key)?,
-        None => {
-            let file = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
-            let own = keys::read_trail_key(&file).with_context(|| {
-                format!("could not read {}; name the key with --key", file.display())
-            })?;
-            own.verifier().clone()
+    let mut known = read_keys(keys_given)?;
+    let file = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
+    match keys::read_trail_key(&file) {
+        Ok(own) if known.is_empty() => known.push(own.verifier().clone()),
+        Ok(_) => {}
+        Err(error) if known.is_empty() => {
+            let text = format!("could not read {}; name the key with --key", file.display());
+            return Err(error).context(text);
         }
-    };
-    let kept = read_checkpoints(&key, since)?;
+        Err(_) => {}
+    }
+    let kept = read_checkpoints(&known, since)?;
     let store = store::open_read_only(&directory)
         .with_context(|| format!("there is no data in {}", directory.display()))?;
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
         &vault(place.body_key.as_deref())?,
-        &key,
+        &known[0],
         kept,
         &|done, all| progress.at(done, all),
     )
@@ -242,11 +247,16 @@ fn unverified(place: &Place, code: &str, text: &str) -> Ending {
 }
 
 /// A receipt is one JSON object; an export is many lines.
-fn verify_file(place: &Place, file: &Path, key: Option<&str>, since: &[PathBuf]) -> Result<Ending> {
-    let Some(key) = key else {
+fn verify_file(
+    place: &Place,
+    file: &Path,
+    keys_given: &[String],
+    since: &[PathBuf],
+) -> Result<Ending> {
+    let known = read_keys(keys_given)?;
+    let Some(key) = known.first() else {
         bail!("name the log's key with --key: a file cannot vouch for itself");
     };
-    let key = read_key(key)?;
     let open = || File::open(file).with_context(|| format!("could not read {}", file.display()));
     let mut start = [0; 64];
     let read = open()?
@@ -257,7 +267,7 @@ fn verify_file(place: &Place, file: &Path, key: Option<&str>, since: &[PathBuf])
         let mut bytes = Vec::new();
         open()?.take(64 << 20).read_to_end(&mut bytes)?;
         let trimmed = bytes.trim_ascii_end();
-        let verified = Receipt::read(trimmed).and_then(|receipt| receipt.verify(&key));
+        let verified = Receipt::read(trimmed).and_then(|receipt| receipt.verify(key));
         return Ok(match verified {
             Err(fault) => unverified(place, fault.code(), &fault.to_string()),
             Ok(entry) => {
@@ -280,11 +290,11 @@ fn verify_file(place: &Place, file: &Path, key: Option<&str>, since: &[PathBuf])
             }
         });
     }
-    let kept = read_checkpoints(&key, since)?;
+    let kept = read_checkpoints(&known, since)?;
     let progress = Progress::new("verified");
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let reader = BufReader::with_capacity(1 << 20, open()?);
-    match verify_export(reader, &Keyring::new(key), kept, threads) {
+    match verify_export(reader, &Keyring::new(key.clone()), kept, threads) {
         Ok(found) => {
             report(place, &found, 0, progress.elapsed().as_secs_f64());
             Ok(Ending::Done)
@@ -355,6 +365,21 @@ async fn rebuild(place: &Place) -> Result<Ending> {
             "rebuilt from {entries} entries; these views had differed: {}",
             changed.join(", ")
         )),
+    }
+    Ok(Ending::Done)
+}
+
+async fn rotate_key(place: &Place) -> Result<Ending> {
+    let directory = connect::directory(place)?;
+    let _lock = house::lock(&directory)?;
+    let (old, new) = house::rotate_log_key(&directory, place.body_key.as_deref()).await?;
+    match place.json {
+        true => print_json(&json!({ "old_key": old.to_string(), "key": new.to_string() })),
+        false => {
+            say("The log goes on with a new key, and an entry signed by both says so.");
+            say(&format!("Checkpoints from before verify with {old}"));
+            print(&new.to_string());
+        }
     }
     Ok(Ending::Done)
 }
