@@ -157,12 +157,8 @@ fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<boo
 
 fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     log(transaction, batch)?;
-    for row in &batch.new_deliveries {
-        insert_delivery(transaction, row)?;
-    }
-    for row in &batch.changed_deliveries {
-        change_delivery(transaction, row)?;
-    }
+    insert_deliveries(transaction, &batch.new_deliveries)?;
+    change_deliveries(transaction, &batch.changed_deliveries)?;
     for ((stream, level, block), n) in batch.blocks.iter().filter(|(_, n)| **n != 0) {
         transaction
             .prepare_cached(
@@ -171,10 +167,10 @@ fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
             )?
             .execute(params![*stream as i64, level, *block as i64, n])?;
     }
+    let mut mention =
+        transaction.prepare_cached("INSERT INTO history (delivery, position) VALUES (?1, ?2)")?;
     for (delivery, position) in &batch.history {
-        transaction
-            .prepare_cached("INSERT INTO history (delivery, position) VALUES (?1, ?2)")?
-            .execute(params![*delivery as i64, *position as i64])?;
+        mention.execute(params![*delivery as i64, *position as i64])?;
     }
     for row in &batch.accounts {
         match &row.body {
@@ -210,9 +206,7 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
                 row.last.map(|last| last as i64)
             ])?;
     }
-    for row in &batch.entries {
-        insert_entry(transaction, row)?;
-    }
+    insert_entries(transaction, &batch.entries)?;
     for row in &batch.subtrees {
         transaction
             .prepare_cached("INSERT INTO subtrees (level, idx, hash) VALUES (?1, ?2, ?3)")?
@@ -229,14 +223,15 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
 }
 
 /// Positions are unique: a second writer fails here.
-fn insert_entry(transaction: &Transaction<'_>, row: &EntryRow) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO entries
-             (position, stream, seq, header, entry_hash, facts_salt, facts, prev)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute(params![
+fn insert_entries(transaction: &Transaction<'_>, rows: &[EntryRow]) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO entries (position, stream, seq, header, entry_hash, facts_salt, facts, prev)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let mut insert_part = transaction
+        .prepare_cached("INSERT INTO parts (no, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
+    for row in rows {
+        insert.execute(params![
             row.position as i64,
             row.stream as i64,
             row.seq as i64,
@@ -246,24 +241,23 @@ fn insert_entry(transaction: &Transaction<'_>, row: &EntryRow) -> rusqlite::Resu
             row.facts,
             row.prev.map(|prev| prev as i64)
         ])?;
-    for (place, part) in (1..).zip(&row.parts) {
-        let no = row.position * records::PARTS_PER_ENTRY + place;
-        transaction
-            .prepare_cached("INSERT INTO parts (no, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![no as i64, part.name, part.salt, part.bytes])?;
+        for (place, part) in (1..).zip(&row.parts) {
+            let no = row.position * records::PARTS_PER_ENTRY + place;
+            insert_part.execute(params![no as i64, part.name, part.salt, part.bytes])?;
+        }
     }
     Ok(())
 }
 
-fn insert_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite::Result<()> {
-    let hold = row.hold.as_ref();
-    transaction
-        .prepare_cached(&format!(
-            "INSERT INTO deliveries ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-             ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
-            records::DELIVERY
-        ))?
-        .execute(params![
+fn insert_deliveries(transaction: &Transaction<'_>, rows: &[DeliveryRow]) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(&format!(
+        "INSERT INTO deliveries ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+         ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+        records::DELIVERY
+    ))?;
+    for row in rows {
+        let hold = row.hold.as_ref();
+        insert.execute(params![
             row.no as i64,
             row.id.as_bytes().as_slice(),
             row.stream as i64,
@@ -290,20 +284,21 @@ fn insert_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite
             row.erased,
             row.due_at.map(|at| at.0),
         ])?;
+    }
     Ok(())
 }
 
 /// Only what can change after the delivery was received.
-fn change_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite::Result<()> {
-    let hold = row.hold.as_ref();
-    transaction
-        .prepare_cached(
-            "UPDATE deliveries SET status = ?2, changed_at = ?3, lane_no = ?4, timed_out = ?5,
+fn change_deliveries(transaction: &Transaction<'_>, rows: &[DeliveryRow]) -> rusqlite::Result<()> {
+    let mut change = transaction.prepare_cached(
+        "UPDATE deliveries SET status = ?2, changed_at = ?3, lane_no = ?4, timed_out = ?5,
                 answered_by = ?6, answer_position = ?7, hold_by = ?8, hold_channel = ?9,
                 hold_status = ?10, hold_until = ?11, erased = ?12, due_at = ?13
              WHERE no = ?1",
-        )?
-        .execute(params![
+    )?;
+    for row in rows {
+        let hold = row.hold.as_ref();
+        change.execute(params![
             row.no as i64,
             row.status,
             row.changed_at.0,
@@ -318,6 +313,7 @@ fn change_delivery(transaction: &Transaction<'_>, row: &DeliveryRow) -> rusqlite
             row.erased,
             row.due_at.map(|at| at.0),
         ])?;
+    }
     Ok(())
 }
 
