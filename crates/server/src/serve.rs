@@ -20,6 +20,8 @@ const HEADER_TIME: Duration = Duration::from_secs(15);
 /// Requests in flight may take this long after the signal; the whole of an
 /// orderly end stays within 10 s.
 const GRACE: Duration = Duration::from_secs(8);
+/// Administration in flight, after that.
+const SOCKET_GRACE: Duration = Duration::from_secs(1);
 
 /// Where to listen.
 #[derive(Debug)]
@@ -101,7 +103,8 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) -
         }
     };
     let public = tokio::spawn(public);
-    let local = tokio::spawn(serve_socket(app.clone(), socket));
+    let socket_path = socket.as_ref().map(|(_, path)| path.clone());
+    let mut local = tokio::spawn(serve_socket(app.clone(), socket));
 
     shutdown.await;
     tracing::info!("stopping");
@@ -110,7 +113,15 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) -
     let ended = public
         .await
         .unwrap_or_else(|error| Err(io::Error::other(error)));
-    local.abort();
+    if tokio::time::timeout(SOCKET_GRACE, &mut local)
+        .await
+        .is_err()
+    {
+        local.abort();
+    }
+    if let Some(path) = socket_path {
+        let _ = std::fs::remove_file(path);
+    }
     failures::flush(&app).await;
     background.iter().for_each(tokio::task::JoinHandle::abort);
     app.engine.stop().await;
@@ -118,7 +129,7 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) -
 }
 
 async fn serve_socket(app: App, socket: Option<(UnixListener, PathBuf)>) {
-    let Some((listener, path)) = socket else {
+    let Some((listener, _)) = socket else {
         return;
     };
     let router: Router = routes::router(app.clone(), Listener::Local);
@@ -129,5 +140,4 @@ async fn serve_socket(app: App, socket: Option<(UnixListener, PathBuf)>) {
     if let Err(error) = served {
         tracing::error!(%error, "the administration socket failed");
     }
-    let _ = std::fs::remove_file(path);
 }

@@ -26,11 +26,12 @@ pub async fn response(
     app.limits.take_read(&key, app.shared().clock.now())?;
     // A malformed id answers like an unknown one.
     let id = Uuid::try_parse(&delivery_id).map_err(|_| Problem::not_found())?;
-    let deadline = Instant::now() + wait(query.as_deref().unwrap_or_default())?;
+    let wait = wait(query.as_deref().unwrap_or_default())?;
+    let deadline = Instant::now() + wait;
     loop {
         // Subscribed before looking, so that no answer falls in between.
-        let answered = app.shared().wait_for(id);
-        let answered = answered.notified();
+        let subscribed = (!wait.is_zero()).then(|| app.shared().wait_for(id));
+        let answered = subscribed.as_ref().map(|answered| answered.notified());
         let found = app.shared().response(id).await?;
         let (row, body) = found.ok_or_else(Problem::not_found)?;
         if !key.may_read(&row.agent_id) {
@@ -39,12 +40,13 @@ pub async fn response(
             record_denial(&app, stream.clone(), stream, what, "outside_scope");
             return Err(Problem::not_found());
         }
-        let pending = row.status() == Status::Pending;
-        let over = !pending
-            || tokio::select! {
+        let over = match answered.filter(|_| row.status() == Status::Pending) {
+            None => true,
+            Some(answered) => tokio::select! {
                 waited = timeout_at(deadline, answered) => waited.is_err(),
                 () = app.stopped() => true,
-            };
+            },
+        };
         if over {
             return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
         }
