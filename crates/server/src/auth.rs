@@ -40,6 +40,17 @@ pub struct Admin {
     pub user: Option<String>,
 }
 
+impl Admin {
+    /// Has an administrative command carried out, in the caller's name.
+    pub async fn ask(&self, app: &App, command: account::Command) -> Result<(), Problem> {
+        let actor = self.actor.clone();
+        app.engine
+            .submit(Command::Administer { actor, command })
+            .await?;
+        Ok(())
+    }
+}
+
 /// Anyone signed in, or the operator through the socket: for reading.
 #[derive(Clone, Debug)]
 pub struct Reader {

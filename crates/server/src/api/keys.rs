@@ -11,7 +11,6 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
 use serde::{Deserialize, Serialize};
 use trail::Micros;
 
@@ -113,20 +112,14 @@ pub async fn create(
     let key_id = short_id("key")?;
     let ask = Ask::CreateKey(NewKey {
         agent_id: new.agent_id.clone(),
-        owner: new.owner.or(admin.user),
+        owner: new.owner.or_else(|| admin.user.clone()),
         key_id: key_id.clone(),
         hash,
         test: new.test,
         orchestrates: new.orchestrates,
         rate: new.rate,
     });
-    let actor = admin.actor.clone();
-    app.engine
-        .submit(Command::Administer {
-            actor,
-            command: ask,
-        })
-        .await?;
+    admin.ask(&app, ask).await?;
     let webhook_secret = match app.shared().webhook_secrets(&new.agent_id).await? {
         Some(_) => None,
         None => Some(agents::new_secret(&app, admin.actor, &new.agent_id).await?),
@@ -146,12 +139,7 @@ pub async fn revoke(
     Path(key_id): Path,
 ) -> Result<StatusCode, Problem> {
     let command = Ask::RevokeKey { key_id };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
+    admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -195,12 +183,7 @@ pub async fn rotate(
         new_hash,
         old_expires_at,
     };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
+    admin.ask(&app, command).await?;
     let agent_id = old.agent_id.clone();
     let created = Created {
         key,

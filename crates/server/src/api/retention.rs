@@ -7,7 +7,6 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
 use serde::Deserialize;
 
 use crate::{
@@ -41,12 +40,7 @@ pub async fn set(
         kind,
         days: rule.days,
     };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
+    admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,7 +7,6 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -63,19 +62,18 @@ pub async fn create(
         token_id,
         token_hash,
     };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
-    let role = app
-        .shared()
-        .accounts()
+    admin.ask(&app, command).await?;
+    Ok(shown_once(&app, name, token))
+}
+
+/// The one answer that carries a token.
+fn shown_once(app: &App, name: String, token: String) -> Response {
+    let accounts = app.shared().accounts();
+    let role = accounts
         .users
         .get(&name)
         .map_or(Role::Viewer, |user| user.role);
-    Ok((StatusCode::CREATED, Json(Created { name, role, token })).into_response())
+    (StatusCode::CREATED, Json(Created { name, role, token })).into_response()
 }
 
 /// A new token, which replaces the old one.
@@ -91,19 +89,8 @@ pub async fn token(
         token_id,
         token_hash,
     };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
-    let role = app
-        .shared()
-        .accounts()
-        .users
-        .get(&name)
-        .map_or(Role::Viewer, |user| user.role);
-    Ok((StatusCode::CREATED, Json(Created { name, role, token })).into_response())
+    admin.ask(&app, command).await?;
+    Ok(shown_once(&app, name, token))
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,12 +120,7 @@ pub async fn change(
         account::UserState::Deactivated => Ask::DeactivateUser { name: name.clone() },
     });
     for command in role.into_iter().chain(state) {
-        app.engine
-            .submit(Command::Administer {
-                actor: admin.actor.clone(),
-                command,
-            })
-            .await?;
+        admin.ask(&app, command).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }

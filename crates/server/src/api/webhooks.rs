@@ -75,12 +75,7 @@ pub async fn allow(
         networks,
         ca_pem: allow.ca_pem,
     };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
+    admin.ask(&app, command).await?;
     let accounts = app.shared().accounts();
     Ok((StatusCode::CREATED, Json(accounts.allowlist.get(&pattern))).into_response())
 }
@@ -91,12 +86,7 @@ pub async fn remove(
     Path(pattern): Path,
 ) -> Result<StatusCode, Problem> {
     let command = Ask::RemoveWebhook { pattern };
-    app.engine
-        .submit(Command::Administer {
-            actor: admin.actor,
-            command,
-        })
-        .await?;
+    admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
