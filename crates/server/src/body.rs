@@ -14,6 +14,9 @@ use crate::Problem;
 
 /// A sender slower than this holds a connection for nothing.
 const TIME: Duration = Duration::from_secs(30);
+/// How much of a body that is too large is read before it is refused.
+const DISCARDED: usize = 16 << 20;
+const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// For requests that carry no content of their own.
 pub const SMALL: usize = 64 << 10;
 
@@ -29,6 +32,7 @@ pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes
     }
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
+        discard(body).await;
         return Err(too_large(limit));
     }
     match tokio::time::timeout(TIME, Limited::new(body, limit).collect()).await {
@@ -51,6 +55,21 @@ pub async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes
             ))
         }
     }
+}
+
+/// Reads on for a while without keeping anything: a sender that is cut off
+/// while it writes would see a broken connection and not the reason.
+async fn discard(mut body: Body) {
+    let mut read = 0;
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            read += frame.data_ref().map_or(0, Bytes::len);
+            if read > DISCARDED {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DISCARD_TIME, reading).await;
 }
 
 fn too_large(limit: usize) -> Problem {

@@ -47,7 +47,7 @@ const FORGOTTEN: usize = 1000;
 /// More than most batches: when this can be written, they can.
 const PROBE_BYTES: i64 = 256 << 10;
 /// Bounds the writer's page cache, in KiB.
-const WRITER_CACHE_KIB: i32 = 16 << 10;
+const WRITER_CACHE_KIB: i32 = 8 << 10;
 
 pub struct Sqlite {
     path: PathBuf,

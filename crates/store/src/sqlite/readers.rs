@@ -49,7 +49,7 @@ impl Readers {
         let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         connection
-            .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;")
+            .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -4096;")
             .map_err(failed)?;
         Ok(connection)
     }
