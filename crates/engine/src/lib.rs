@@ -63,14 +63,8 @@ pub struct Setup {
 impl Engine {
     /// Recovers from the store and starts the writer on a thread of its own.
     pub async fn start(setup: Setup) -> Result<Engine, StartFault> {
-        let Setup {
-            store,
-            keys,
-            vault,
-            clock,
-        } = setup;
-        vault.check(store.as_ref()).await?;
-        let shared = Arc::new(Shared::new(store, keys, vault, clock));
+        setup.vault.check(setup.store.as_ref()).await?;
+        let shared = Arc::new(Shared::new(setup));
         let writer = writer::Writer::open(Arc::clone(&shared)).await?;
         let (queue, jobs) = mpsc::channel(QUEUE);
         let (started, ready) = oneshot::channel();
@@ -95,30 +89,18 @@ impl Engine {
 
     /// After a restore: continues the log under the new origin of `keys`.
     pub async fn continue_log(setup: Setup) -> Result<(), StartFault> {
-        let Setup {
-            store,
-            keys,
-            vault,
-            clock,
-        } = setup;
-        writer::Writer::continue_log(&Shared::new(store, keys, vault, clock)).await
+        writer::Writer::continue_log(&Shared::new(setup)).await
     }
 
     /// Hands the log over to the key of `setup`; the old key has signed for it.
     pub async fn rotate_log_key(setup: Setup, rotation: Rotation) -> Result<(), StartFault> {
-        let Setup {
-            store,
-            keys,
-            vault,
-            clock,
-        } = setup;
         let rotated = account::event::LogKeyRotated {
             new_key: rotation.new_key,
             new_signature: rotation.new_signature,
             old_key: rotation.old_key,
             old_signature: rotation.old_signature,
         };
-        let shared = Shared::new(store, keys, vault, clock);
+        let shared = Shared::new(setup);
         writer::Writer::rotate_log_key(&shared, rotated).await
     }
 

@@ -13,7 +13,7 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use crate::{Clock, Keys, Vault};
+use crate::{Clock, Keys, Setup, Vault};
 
 #[derive(Debug)]
 pub struct Shared {
@@ -81,7 +81,13 @@ impl Health {
 }
 
 impl Shared {
-    pub(crate) fn new(store: Arc<dyn Store>, keys: Keys, vault: Vault, clock: Clock) -> Shared {
+    pub(crate) fn new(setup: Setup) -> Shared {
+        let Setup {
+            store,
+            keys,
+            vault,
+            clock,
+        } = setup;
         Shared {
             store,
             clock,
