@@ -71,7 +71,7 @@ struct Wake {
     /// Where the stores are made; must be on a real disk. The target directory unless given.
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Only measurements whose name contains this, such as "deliver".
+    /// Only measurements whose name contains this, such as "deliver" or "cycle x64".
     #[arg(long)]
     point: Option<String>,
     /// Measure one server alone.

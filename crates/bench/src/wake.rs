@@ -89,7 +89,7 @@ pub fn run(plan: &Plan, program: &Path) -> Result<Report> {
         report.started.push(bench.starts(field)?);
     }
     for (act, connections) in POINTS {
-        if act.name().contains(&plan.point) {
+        if format!("{} x{connections}", act.name()).contains(&plan.point) {
             report
                 .measured
                 .extend(bench.point(&fields, act, connections)?);

@@ -9,6 +9,7 @@ pub mod api;
 pub mod auth;
 pub mod body;
 pub mod failures;
+pub mod listen;
 pub mod metrics;
 pub mod openapi;
 pub mod path;

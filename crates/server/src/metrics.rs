@@ -16,24 +16,46 @@ const BOUNDS: [u64; 10] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000,
 ];
 
-/// Paths told apart; the rest is "other", so a stranger cannot make new series.
-const DOORS: [&str; 5] = [
-    "/wake/v1/deliver",
-    "/wake/v1/response/{delivery_id}",
-    "/wake/v1/responses",
-    "/api/v1",
-    "other",
-];
+/// Routes told apart; the rest is "other", so a stranger cannot make new series.
+#[derive(Clone, Copy, Debug)]
+pub enum Route {
+    Deliver,
+    Response,
+    Responses,
+    Api,
+    Other,
+}
+
+impl Route {
+    /// What each is called, in their order.
+    const NAMES: [&str; 5] = [
+        "/wake/v1/deliver",
+        "/wake/v1/response/{delivery_id}",
+        "/wake/v1/responses",
+        "/api/v1",
+        "other",
+    ];
+
+    pub fn of(path: &str) -> Route {
+        match path {
+            "/wake/v1/deliver" => Route::Deliver,
+            "/wake/v1/responses" => Route::Responses,
+            _ if path.starts_with("/wake/v1/response/") => Route::Response,
+            _ if path.starts_with("/api/v1/") => Route::Api,
+            _ => Route::Other,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 pub struct Metrics {
-    doors: [Door; DOORS.len()],
+    routes: [Answered; Route::NAMES.len()],
     pub callbacks_delivered: AtomicU64,
     pub callbacks_failed: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Door {
+struct Answered {
     /// By the first digit of the status: 1xx to 5xx.
     statuses: [AtomicU64; 5],
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -41,22 +63,17 @@ struct Door {
 }
 
 impl Metrics {
-    pub fn observe(&self, path: &str, status: StatusCode, took: Duration) {
-        let place = match DOORS.iter().position(|door| *door == path) {
-            Some(place) => place,
-            None if path.starts_with("/api/v1") => 3,
-            None => 4,
-        };
-        let door = &self.doors[place];
+    pub fn observe(&self, route: Route, status: StatusCode, took: Duration) {
+        let answered = &self.routes[route as usize];
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
         let bucket = BOUNDS
             .iter()
             .position(|bound| micros <= *bound)
             .unwrap_or(BOUNDS.len());
-        door.statuses[class].fetch_add(1, Relaxed);
-        door.buckets[bucket].fetch_add(1, Relaxed);
-        door.total_micros.fetch_add(micros, Relaxed);
+        answered.statuses[class].fetch_add(1, Relaxed);
+        answered.buckets[bucket].fetch_add(1, Relaxed);
+        answered.total_micros.fetch_add(micros, Relaxed);
     }
 }
 
@@ -69,8 +86,8 @@ pub fn render(app: &App) -> String {
         "counter",
         "Requests by route and class of status.",
     );
-    for (name, door) in DOORS.iter().zip(&app.metrics.doors) {
-        for (class, count) in (1..).zip(&door.statuses) {
+    for (name, answered) in Route::NAMES.iter().zip(&app.metrics.routes) {
+        for (class, count) in (1..).zip(&answered.statuses) {
             let count = count.load(Relaxed);
             if count > 0 {
                 let _ = writeln!(
@@ -86,9 +103,9 @@ pub fn render(app: &App) -> String {
         "histogram",
         "Time to answer, by route.",
     );
-    for (name, door) in DOORS.iter().zip(&app.metrics.doors) {
+    for (name, answered) in Route::NAMES.iter().zip(&app.metrics.routes) {
         let mut below = 0;
-        for (bound, count) in BOUNDS.iter().zip(&door.buckets) {
+        for (bound, count) in BOUNDS.iter().zip(&answered.buckets) {
             below += count.load(Relaxed);
             let bound = *bound as f64 / 1e6;
             let _ = writeln!(
@@ -96,8 +113,8 @@ pub fn render(app: &App) -> String {
                 "wakeful_request_seconds_bucket{{route=\"{name}\",le=\"{bound}\"}} {below}"
             );
         }
-        let all = below + door.buckets[BOUNDS.len()].load(Relaxed);
-        let sum = door.total_micros.load(Relaxed) as f64 / 1e6;
+        let all = below + answered.buckets[BOUNDS.len()].load(Relaxed);
+        let sum = answered.total_micros.load(Relaxed) as f64 / 1e6;
         let _ = writeln!(
             page,
             "wakeful_request_seconds_bucket{{route=\"{name}\",le=\"+Inf\"}} {all}\n\

@@ -3,7 +3,6 @@
 use axum::{
     Router,
     http::StatusCode,
-    middleware,
     response::{IntoResponse, Response},
     routing::{MethodRouter, delete, get, post, put},
 };
@@ -12,7 +11,6 @@ use crate::{
     App, Problem,
     api::{agents, events, inbox, keys, operations, retention, trail, users, webhooks},
     openapi::{Auth, Doc, doc},
-    transport::{self, Listener},
     wake,
 };
 
@@ -455,8 +453,7 @@ fn operation_routes() -> Vec<Route> {
     ]
 }
 
-/// The router of one listener.
-pub fn router(app: App, listener: Listener) -> Router {
+pub fn router(app: App) -> Router {
     let mut router = Router::new();
     for route in all() {
         router = router.route(route.path, route.handler);
@@ -464,10 +461,6 @@ pub fn router(app: App, listener: Listener) -> Router {
     router
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(
-            (app.clone(), listener),
-            transport::check,
-        ))
         .with_state(app)
 }
 

@@ -3,20 +3,22 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     time::Duration,
 };
 
-use axum::Router;
-use axum_server::{Handle, tls_rustls::RustlsConfig};
-use hyper_util::rt::TokioTimer;
-use tokio::net::UnixListener;
+use axum::{body::Body, serve::ListenerExt as _};
+use hyper::service::service_fn;
+use tokio::net::{TcpListener, UnixListener};
 
-use crate::{App, failures, routes, transport::Listener, webhook};
+use crate::{
+    App, failures,
+    listen::{Tls, listen},
+    transport::{Door, Listener},
+    webhook,
+};
 
-/// A client that sends no request holds a connection for this long at most.
-const HEADER_TIME: Duration = Duration::from_secs(15);
 /// Requests in flight may take this long after the signal; the whole of an
 /// orderly end stays within 10 s.
 const GRACE: Duration = Duration::from_secs(8);
@@ -27,16 +29,14 @@ const SOCKET_GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Bound {
     tcp: TcpListener,
-    tls: Option<RustlsConfig>,
+    tls: Option<Tls>,
     socket: Option<(UnixListener, PathBuf)>,
 }
 
 impl Bound {
-    pub fn new(listen: SocketAddr, tls: Option<RustlsConfig>) -> io::Result<Bound> {
-        let tcp = TcpListener::bind(listen)?;
-        tcp.set_nonblocking(true)?;
+    pub async fn new(address: SocketAddr, tls: Option<Tls>) -> io::Result<Bound> {
         Ok(Bound {
-            tcp,
+            tcp: TcpListener::bind(address).await?,
             tls,
             socket: None,
         })
@@ -62,82 +62,61 @@ impl Bound {
 }
 
 /// Serves until `shutdown` ends.
-pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     let Bound { tcp, tls, socket } = bound;
-    let handle = Handle::new();
     let background = [
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),
     ];
-    let listener = if tls.is_some() {
-        Listener::Tls
-    } else {
-        Listener::Plain
+    let protection = match tls {
+        Some(_) => Listener::Tls,
+        None => Listener::Plain,
     };
-    let service =
-        routes::router(app.clone(), listener).into_make_service_with_connect_info::<SocketAddr>();
     let public = {
-        let handle = handle.clone();
-        async move {
-            match tls {
-                Some(tls) => {
-                    let mut server = axum_server::from_tcp_rustls(tcp, tls)?.handle(handle);
-                    let http = server.http_builder();
-                    http.http1()
-                        .timer(TokioTimer::new())
-                        .header_read_timeout(HEADER_TIME);
-                    http.http2()
-                        .timer(TokioTimer::new())
-                        .max_concurrent_streams(256);
-                    server.serve(service).await
-                }
-                None => {
-                    let mut server = axum_server::from_tcp(tcp)?.handle(handle);
-                    let http = server.http_builder();
-                    http.http1()
-                        .timer(TokioTimer::new())
-                        .header_read_timeout(HEADER_TIME);
-                    server.serve(service).await
-                }
-            }
-        }
+        let door = Door::new(app.clone(), protection);
+        let greet = move |address: &SocketAddr| answer(door.to(address.ip()));
+        let tcp = tcp.tap_io(|stream| _ = stream.set_nodelay(true));
+        let stopped = stopped(app.clone());
+        tokio::spawn(async move { listen(tcp, tls, greet, stopped, GRACE).await })
     };
-    let public = tokio::spawn(public);
-    let socket_path = socket.as_ref().map(|(_, path)| path.clone());
-    let mut local = tokio::spawn(serve_socket(app.clone(), socket));
+    let (socket, path) = socket.unzip();
+    let local = socket.map(|socket| {
+        let door = Door::new(app.clone(), Listener::Local);
+        let greet = move |_: &_| answer(door.to(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let stopped = stopped(app.clone());
+        tokio::spawn(async move { listen(socket, None, greet, stopped, SOCKET_GRACE).await })
+    });
 
     shutdown.await;
     tracing::info!("stopping");
     app.stopping.send_replace(true);
-    handle.graceful_shutdown(Some(GRACE));
-    let ended = public
-        .await
-        .unwrap_or_else(|error| Err(io::Error::other(error)));
-    if tokio::time::timeout(SOCKET_GRACE, &mut local)
-        .await
-        .is_err()
-    {
-        local.abort();
+    let _ = public.await;
+    if let Some(local) = local {
+        let _ = local.await;
     }
-    if let Some(path) = socket_path {
+    if let Some(path) = path {
         let _ = std::fs::remove_file(path);
     }
     failures::flush(&app).await;
     background.iter().for_each(tokio::task::JoinHandle::abort);
     app.engine.stop().await;
-    ended
 }
 
-async fn serve_socket(app: App, socket: Option<(UnixListener, PathBuf)>) {
-    let Some((listener, _)) = socket else {
-        return;
-    };
-    let router: Router = routes::router(app.clone(), Listener::Local);
-    let stopped = async move { app.stopped().await };
-    let served = axum::serve(listener, router)
-        .with_graceful_shutdown(stopped)
-        .await;
-    if let Err(error) = served {
-        tracing::error!(%error, "the administration socket failed");
-    }
+async fn stopped(app: App) {
+    app.stopped().await;
+}
+
+/// A door as hyper knows services.
+fn answer(
+    door: Door,
+) -> impl hyper::service::Service<
+    hyper::Request<hyper::body::Incoming>,
+    Response = axum::response::Response,
+    Error = std::convert::Infallible,
+    Future: Send,
+> + Send {
+    service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let door = door.clone();
+        async move { Ok(door.answer(request.map(Body::new)).await) }
+    })
 }

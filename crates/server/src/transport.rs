@@ -3,18 +3,19 @@
 //! redirected.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr},
     time::Instant,
 };
 
 use axum::{
-    extract::{ConnectInfo, MatchedPath, Request, State},
+    Router,
+    extract::Request,
     http::{HeaderMap, HeaderValue, StatusCode, header},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
+use tower::Service as _;
 
-use crate::{App, Problem};
+use crate::{App, Problem, metrics::Route, routes};
 
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,59 +34,79 @@ pub struct Peer {
     pub local: bool,
 }
 
-/// Around every request: whether it may arrive, how long it took, and headers
-/// that keep a browser from running, framing or sniffing what is only data.
-pub async fn check(
-    State((app, listener)): State<(App, Listener)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let started = Instant::now();
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = match peer(&app, listener, &request) {
-        Ok(peer) => {
-            request.extensions_mut().insert(peer);
-            next.run(request).await
-        }
-        Err(problem) => problem.into_response(),
-    };
-    let headers = response.headers_mut();
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
-    );
-    headers
-        .entry(header::CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
-    let path = path.as_ref().map_or("other", |path| path.as_str());
-    app.metrics
-        .observe(path, response.status(), started.elapsed());
-    response
+/// What stands around the routes of one listener: whether a request may arrive,
+/// how long it took, and headers that keep a browser from running, framing or
+/// sniffing what is only data.
+#[derive(Clone, Debug)]
+pub struct Door {
+    app: App,
+    router: Router,
+    listener: Listener,
+    address: IpAddr,
 }
 
-fn peer(app: &App, listener: Listener, request: &Request) -> Result<Peer, Problem> {
-    let socket = request
-        .extensions()
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|info| info.0.ip());
-    let address = socket
-        .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
-        .to_canonical();
-    match listener {
-        Listener::Local => Ok(Peer {
-            address,
-            local: true,
-        }),
-        _ if !app.settings.proxies.is_empty() => behind_proxy(app, address, request.headers()),
-        Listener::Tls => Ok(Peer {
-            address,
-            local: false,
-        }),
-        Listener::Plain => plain(address, request),
+impl Door {
+    pub fn new(app: App, listener: Listener) -> Door {
+        Door {
+            router: routes::router(app.clone()),
+            app,
+            listener,
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// The same, for a connection from `address`.
+    pub fn to(&self, address: IpAddr) -> Door {
+        Door {
+            address: address.to_canonical(),
+            ..self.clone()
+        }
+    }
+
+    pub async fn answer(mut self, mut request: Request) -> Response {
+        let started = Instant::now();
+        let route = Route::of(request.uri().path());
+        let mut response = match self.peer(&request) {
+            Ok(peer) => {
+                request.extensions_mut().insert(peer);
+                let Ok(response) = self.router.call(request).await;
+                response
+            }
+            Err(problem) => problem.into_response(),
+        };
+        let headers = response.headers_mut();
+        headers.insert(
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        );
+        headers.insert(
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+        );
+        headers
+            .entry(header::CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        let metrics = &self.app.metrics;
+        metrics.observe(route, response.status(), started.elapsed());
+        response
+    }
+
+    fn peer(&self, request: &Request) -> Result<Peer, Problem> {
+        let address = self.address;
+        match self.listener {
+            Listener::Local => Ok(Peer {
+                address,
+                local: true,
+            }),
+            _ if !self.app.settings.proxies.is_empty() => {
+                behind_proxy(&self.app, address, request.headers())
+            }
+            Listener::Tls => Ok(Peer {
+                address,
+                local: false,
+            }),
+            Listener::Plain => plain(address, request),
+        }
     }
 }
 

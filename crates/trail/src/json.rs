@@ -274,7 +274,13 @@ impl<'a> Scanner<'a> {
                     plain_from = self.at;
                 }
                 Some(0..=0x1f) => return Err(self.syntax("a control character must be escaped")),
-                Some(_) => self.at += 1,
+                Some(_) => {
+                    let rest = &self.bytes[self.at..];
+                    let plain = rest
+                        .iter()
+                        .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f));
+                    self.at += plain.unwrap_or(rest.len());
+                }
             }
         }
         let tail = &self.text[plain_from..self.at];

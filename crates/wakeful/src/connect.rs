@@ -5,13 +5,15 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use axum::{Router, body::Body};
+use axum::body::Body;
 use client::{Reply, Server};
 use engine::Engine;
 use http_body_util::BodyExt as _;
 use serde_json::Value;
-use server::{App, Settings, routes, transport::Listener};
-use tower::ServiceExt as _;
+use server::{
+    App, Settings,
+    transport::{Door, Listener},
+};
 
 use crate::{Ending, cli::Place, house, output};
 
@@ -31,7 +33,7 @@ pub enum Connection {
     Server(Server),
     /// No server runs: this process is it, for one command.
     Here {
-        router: Box<Router>,
+        door: Box<Door>,
         engine: Engine,
         token: Option<String>,
         _lock: house::Lock,
@@ -72,9 +74,9 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     let lock = house::lock(&directory)?;
     let engine = house::start(&directory, place.body_key.as_deref()).await?;
     let app = App::new(engine.clone(), Settings::default());
-    let router = Box::new(routes::router(app, Listener::Local));
+    let door = Box::new(Door::new(app, Listener::Local));
     Ok(Connection::Here {
-        router,
+        door,
         engine,
         token,
         _lock: lock,
@@ -103,7 +105,7 @@ impl Connection {
             .collect();
         match self {
             Connection::Server(server) => Ok(server.request(method, path, &marked, body).await?),
-            Connection::Here { router, token, .. } => {
+            Connection::Here { door, token, .. } => {
                 let mut request = axum::http::Request::builder().method(method).uri(path);
                 for (name, value) in marked {
                     request = request.header(name, value);
@@ -115,7 +117,7 @@ impl Connection {
                     request = request.header("content-type", "application/json");
                 }
                 let request = request.body(Body::from(body.unwrap_or_default()))?;
-                let response = router.clone().oneshot(request).await?;
+                let response = door.as_ref().clone().answer(request).await;
                 let status = response.status().as_u16();
                 let retry_after = response.headers().get("retry-after");
                 let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());

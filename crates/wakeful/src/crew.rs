@@ -8,7 +8,7 @@ use account::{
     command::{Command as Ask, NewKey},
     secret::{self, Kind as Secret},
 };
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use axum::{
     Router,
     body::Bytes,
@@ -16,12 +16,16 @@ use axum::{
     http::{HeaderMap, StatusCode},
     routing::post,
 };
-use axum_server::tls_rustls::RustlsConfig;
 use client::{Agent, Answer, Delivery, Outcome, Server};
 use engine::Command;
+use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
-use server::{App, api::agents};
-use tokio::time::sleep;
+use server::{
+    App,
+    api::agents,
+    listen::{Tls, listen},
+};
+use tokio::{net::TcpListener, time::sleep};
 use wake::{Kind, signature};
 
 use crate::output::{line, say};
@@ -141,19 +145,16 @@ async fn create_key(app: &App, agent_id: &str) -> Result<String> {
 async fn listen_for_callbacks(app: &App, secret: String) -> Result<String> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let certificate = made.cert.pem();
-    let tls = RustlsConfig::from_pem(
-        certificate.clone().into_bytes(),
-        made.signing_key.serialize_pem().into_bytes(),
-    )
-    .await?;
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    listener.set_nonblocking(true)?;
+    let key = made.signing_key.serialize_pem();
+    let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes())?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     let receiver = Router::new()
         .route("/wake-callback", post(receive))
         .with_state(secret);
-    let server = axum_server::from_tcp_rustls(listener, tls).context("the callback receiver")?;
-    tokio::spawn(server.serve(receiver.into_make_service()));
+    let greet = move |_: &_| TowerToHyperService::new(receiver.clone());
+    let end = std::future::pending();
+    tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
     administer(
         app,
         Ask::AllowWebhook {

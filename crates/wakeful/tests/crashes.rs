@@ -16,10 +16,12 @@ use std::{
 };
 
 use axum::{Router, body::Bytes, extract::State, http::HeaderMap, routing::post};
-use axum_server::tls_rustls::RustlsConfig;
 use harness::{Dice, House, delivery, eventually};
+use hyper_util::service::TowerToHyperService;
 use reqwest::Client;
 use serde_json::{Value, json};
+use server::listen::{Tls, listen};
+use tokio::net::TcpListener;
 
 /// Five in an ordinary run, fifty in a full one.
 fn kills() -> usize {
@@ -58,18 +60,16 @@ impl Receiver {
         let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("ca.pem"), &cert).unwrap();
-        let tls = RustlsConfig::from_pem(cert.into(), key.into())
-            .await
-            .unwrap();
+        let tls = Tls::from_pem(cert.as_bytes(), key.as_bytes()).unwrap();
         let calls = Calls::default();
         let app = Router::new()
             .route("/in", post(receive))
             .with_state(Arc::clone(&calls));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = axum_server::from_tcp_rustls(listener, tls).unwrap();
-        tokio::spawn(server.serve(app.into_make_service()));
+        let greet = move |_: &_| TowerToHyperService::new(app.clone());
+        let end = std::future::pending();
+        tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
         Receiver {
             calls,
             address,

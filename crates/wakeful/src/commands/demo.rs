@@ -21,6 +21,7 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
     let lock = house::lock(&data)?;
     let engine = house::start(&data, None).await?;
     let bound = Bound::new(demo.listen, None)
+        .await
         .with_context(|| {
             format!(
                 "could not listen on {}; choose another with --listen",
@@ -60,8 +61,6 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
     let ended = server.await;
     crew.abort();
     drop(lock);
-    ended
-        .context("the server failed")?
-        .context("the server failed")?;
+    ended.context("the server failed")?;
     Ok(Ending::Done)
 }

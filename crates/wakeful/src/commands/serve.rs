@@ -6,10 +6,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use axum_server::tls_rustls::RustlsConfig;
 use serde::Deserialize;
 use server::{
     App, Settings,
+    listen::Tls,
     serve::{self, Bound},
 };
 
@@ -68,20 +68,17 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
                 .with_context(|| format!("--behind-proxy {text}"))
         })
         .collect::<Result<Vec<_>>>()?;
-    let tls = match (
-        flags.tls_cert.or(file.tls_cert),
-        flags.tls_key.or(file.tls_key),
-    ) {
-        (Some(cert), Some(key)) => Some(
-            RustlsConfig::from_pem_file(&cert, &key)
-                .await
-                .with_context(|| {
-                    format!("could not use {} and {}", cert.display(), key.display())
-                })?,
-        ),
-        (None, None) => None,
-        _ => bail!("a certificate and its key go together: give both or neither"),
-    };
+    let tls =
+        match (
+            flags.tls_cert.or(file.tls_cert),
+            flags.tls_key.or(file.tls_key),
+        ) {
+            (Some(cert), Some(key)) => Some(read_tls(&cert, &key).with_context(|| {
+                format!("could not use {} and {}", cert.display(), key.display())
+            })?),
+            (None, None) => None,
+            _ => bail!("a certificate and its key go together: give both or neither"),
+        };
     if tls.is_none() && proxies.is_empty() && !listen.ip().is_loopback() {
         bail!(
             "{listen} can be reached from other machines, and plain HTTP must not be: \
@@ -94,7 +91,9 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     let body_key = place.body_key.clone().or(file.body_key);
     let engine = house::start(&directory, body_key.as_deref()).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let bound = Bound::new(listen, tls).with_context(|| format!("could not listen on {listen}"))?;
+    let bound = Bound::new(listen, tls)
+        .await
+        .with_context(|| format!("could not listen on {listen}"))?;
     let bound = bound
         .with_socket(directory.join(house::SOCKET))
         .context("could not open the administration socket in the data directory")?;
@@ -115,11 +114,13 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     let shutdown = shutdown()?;
     tracing::info!(address = %own, data = %directory.display(), "listening");
     let app = App::new(engine, settings);
-    serve::serve(app, bound, shutdown)
-        .await
-        .context("the server failed")?;
+    serve::serve(app, bound, shutdown).await;
     tracing::info!("stopped");
     Ok(Ending::Done)
+}
+
+fn read_tls(cert: &Path, key: &Path) -> std::io::Result<Tls> {
+    Tls::from_pem(&std::fs::read(cert)?, &std::fs::read(key)?)
 }
 
 /// Ends on SIGTERM or SIGINT, from the moment this is called.

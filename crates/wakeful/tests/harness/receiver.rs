@@ -1,22 +1,21 @@
 //! A real HTTPS server for callbacks to go to. It answers as it is told and
 //! keeps what it saw.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::Ipv4Addr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::{Body, Bytes},
     http::{HeaderMap, Method, Response, Uri},
 };
-use axum_server::{Handle, tls_rustls::RustlsConfig};
+use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
+use server::listen::{Tls, listen};
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+};
 
 /// What to answer to one request.
 pub enum Reply {
@@ -85,7 +84,8 @@ pub struct Receiver {
     pub port: u16,
     pub identity: Identity,
     seen: mpsc::UnboundedReceiver<Seen>,
-    handle: Handle<SocketAddr>,
+    /// It listens until this is dropped.
+    _open: oneshot::Sender<()>,
 }
 
 impl Receiver {
@@ -103,8 +103,7 @@ impl Receiver {
         reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
     ) -> Receiver {
         super::install_tls();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        listener.set_nonblocking(true).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, seen) = mpsc::unbounded_channel();
         let reply = Arc::new(reply);
@@ -125,19 +124,16 @@ impl Receiver {
             },
         );
         let (certificate, key) = (&identity.certificate, &identity.key);
-        let tls = RustlsConfig::from_pem(certificate.clone().into(), key.clone().into());
-        let tls = tls.await.unwrap();
-        let handle = Handle::new();
-        let server = axum_server::from_tcp_rustls(listener, tls).unwrap();
-        let server = server
-            .handle(handle.clone())
-            .serve(service.into_make_service());
-        tokio::spawn(server);
+        let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+        let greet = move |_: &_| TowerToHyperService::new(service.clone());
+        let (open, closed) = oneshot::channel::<()>();
+        let end = async move { _ = closed.await };
+        tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
         Receiver {
             port,
             identity,
             seen,
-            handle,
+            _open: open,
         }
     }
 
@@ -158,12 +154,6 @@ impl Receiver {
     /// Whether everything that came was looked at.
     pub fn saw_nothing_more(&mut self) -> bool {
         self.seen.try_recv().is_err()
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.handle.shutdown();
     }
 }
 
