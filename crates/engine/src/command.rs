@@ -59,7 +59,6 @@ pub enum Command {
 #[derive(Clone, Debug)]
 pub struct Deliver {
     pub key_id: String,
-    pub delivery_id: Uuid,
     pub delivery: NewDelivery,
     /// The idempotency key and the hash of the body it came with.
     pub idempotency: Option<(String, Hash)>,

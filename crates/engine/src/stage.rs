@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use account::Bucket;
 use store::{
     Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow,
     SubtreeRow,
@@ -38,7 +39,8 @@ pub struct Stage<'a> {
     first: u64,
     entries: Vec<EntryRow>,
     subtrees: Vec<SubtreeRow>,
-    touched: HashSet<String>,
+    touched_streams: HashSet<String>,
+    touched_buckets: HashSet<String>,
     random: Random,
 }
 
@@ -47,7 +49,6 @@ pub struct Stage<'a> {
 pub struct Kept {
     pub callbacks: Vec<CallbackRow>,
     pub secrets: Vec<(String, Vec<u8>)>,
-    pub buckets: HashMap<String, BucketRow>,
     pub idempotency: Vec<IdempotencyRow>,
     pub seen: Vec<(String, Uuid)>,
 }
@@ -71,7 +72,8 @@ impl<'a> Stage<'a> {
             changes: Kept::default(),
             entries: Vec::new(),
             subtrees: Vec::new(),
-            touched: HashSet::new(),
+            touched_streams: HashSet::new(),
+            touched_buckets: HashSet::new(),
             random: Random::default(),
         }
     }
@@ -177,8 +179,8 @@ impl<'a> Stage<'a> {
 
     /// The stream's row, out of the cache; a new one if there is none.
     fn take_stream(&mut self, name: &str) -> StreamRow {
-        if !self.touched.contains(name) {
-            self.touched.insert(name.to_owned());
+        if !self.touched_streams.contains(name) {
+            self.touched_streams.insert(name.to_owned());
         }
         self.core.streams.remove(name).unwrap_or_else(|| {
             let no = self.core.next_stream;
@@ -197,6 +199,32 @@ impl<'a> Stage<'a> {
         })
     }
 
+    /// A random id for a delivery (WAKE white paper §5.1).
+    pub fn fresh_id(&mut self) -> Result<Uuid, Unsealed> {
+        let random = self.random.bytes()?;
+        Ok(uuid::Builder::from_random_bytes(random).into_uuid())
+    }
+
+    /// What is left of a key's rate.
+    pub fn set_bucket(&mut self, key_id: &str, bucket: Bucket) {
+        let Bucket { level, at } = bucket;
+        match self.core.buckets.get_mut(key_id) {
+            Some(row) => (row.level, row.at) = (level, at),
+            None => {
+                let key_id = key_id.to_owned();
+                let row = BucketRow {
+                    key_id: key_id.clone(),
+                    level,
+                    at,
+                };
+                self.core.buckets.insert(key_id, row);
+            }
+        }
+        if !self.touched_buckets.contains(key_id) {
+            self.touched_buckets.insert(key_id.to_owned());
+        }
+    }
+
     /// The stream on which a delivery lives.
     pub fn stream_of(&self, stream: u64) -> String {
         format!("agent/{}", self.core.agents.id(stream))
@@ -209,7 +237,8 @@ impl<'a> Stage<'a> {
             shared,
             entries,
             subtrees,
-            touched,
+            touched_streams,
+            touched_buckets,
             changes,
             answered,
             ..
@@ -230,7 +259,7 @@ impl<'a> Stage<'a> {
             });
         }
         batch.expected_size = self.first;
-        batch.streams = touched
+        batch.streams = touched_streams
             .iter()
             .filter_map(|name| core.streams.get(name))
             .cloned()
@@ -240,7 +269,11 @@ impl<'a> Stage<'a> {
         batch.subtrees = subtrees;
         batch.callbacks = changes.callbacks;
         batch.secrets = changes.secrets;
-        batch.buckets = changes.buckets.into_values().collect();
+        batch.buckets = touched_buckets
+            .iter()
+            .filter_map(|key_id| core.buckets.get(key_id))
+            .cloned()
+            .collect();
         batch.idempotency = changes.idempotency;
         batch.seen = changes.seen;
         let changed =

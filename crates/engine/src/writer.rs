@@ -382,9 +382,6 @@ impl Writer {
     }
 
     async fn chores(&mut self, busy: bool) {
-        if let Err(error) = self.shared.store.settle().await {
-            tracing::warn!(%error, "housekeeping failed");
-        }
         if self.index_at.is_some_and(|at| at <= Instant::now()) {
             let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
             let with_details = !self.shared.vault.encrypts();

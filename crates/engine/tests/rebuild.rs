@@ -143,10 +143,6 @@ struct Crew {
 }
 
 impl Crew {
-    fn uuid(&mut self) -> Uuid {
-        Uuid::from_u64_pair(self.dice.next(), self.dice.next())
-    }
-
     fn person(&mut self) -> Person {
         Person {
             name: self.dice.pick(&PEOPLE).to_owned(),
@@ -158,7 +154,7 @@ impl Crew {
 
     fn delivery(&mut self) -> Uuid {
         match self.deliveries.is_empty() || self.dice.one_in(40) {
-            true => self.uuid(),
+            true => Uuid::from_u64_pair(self.dice.next(), self.dice.next()),
             // Mostly a recent one, so that several commands meet at it.
             false => {
                 let last = self.deliveries.len() as u64;
@@ -171,8 +167,6 @@ impl Crew {
     fn deliver(&mut self) -> Command {
         let key_id = self.dice.pick(&self.keys.clone());
         let agent_id = key_id.split('-').next().unwrap().to_owned();
-        let delivery_id = self.uuid();
-        self.deliveries.push(delivery_id);
         let number = self.deliveries.len();
         let callback = self
             .dice
@@ -180,7 +174,6 @@ impl Crew {
             .then(|| wake::webhook::CallbackUrl::parse("https://hooks.example.com/in").unwrap());
         Command::Deliver(Deliver {
             key_id,
-            delivery_id,
             delivery: NewDelivery {
                 agent_id,
                 provider: "p".to_owned(),
@@ -360,6 +353,9 @@ async fn run(seed: u64) -> BTreeSet<String> {
             }
             for reply in at_once.join_all().await {
                 assert_ne!(reply, Err(Refusal::Unavailable), "seed {seed:#x}");
+                if let Ok(Reply::Received { delivery_id, .. }) = reply {
+                    crew.deliveries.push(delivery_id);
+                }
             }
             let seconds = crew.dice.pick(&[0, 1, 4, 31, 200, 40_000]);
             place.pass(seconds);

@@ -113,7 +113,6 @@ impl World {
         let digest = Hash::of("test", &[body.as_bytes()]);
         let command = Command::Deliver(Deliver {
             key_id: key_id.to_owned(),
-            delivery_id: Uuid::new_v4(),
             delivery: NewDelivery::parse(body.as_bytes(), limits::DETAILS_BYTES).unwrap(),
             idempotency: idempotency.map(|name| (name.to_owned(), digest)),
         });

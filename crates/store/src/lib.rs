@@ -59,8 +59,6 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Adds at most `limit` deliveries to the full-text index, which may lag;
     /// true while there is more to add.
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool>;
-    /// Housekeeping in a small step, to be called often.
-    async fn settle(&self) -> Result<()>;
     /// Forgets some idempotency records older than this; true while there may be
     /// more.
     async fn forget_idempotency(&self, before: Micros) -> Result<bool>;

@@ -112,10 +112,8 @@ impl Days {
     }
 
     async fn deliver(&self, kind: wake::Kind, headline: &str, details: &str) -> Uuid {
-        let delivery_id = Uuid::new_v4();
-        self.submit(Command::Deliver(Deliver {
+        let deliver = Command::Deliver(Deliver {
             key_id: "k".to_owned(),
-            delivery_id,
             delivery: wake::NewDelivery {
                 agent_id: "writer".to_owned(),
                 provider: "p".to_owned(),
@@ -128,9 +126,11 @@ impl Days {
                 timeout_seconds: None,
             },
             idempotency: Some((headline.to_owned(), Hash::of("test", &[details.as_bytes()]))),
-        }))
-        .await;
-        delivery_id
+        });
+        match self.submit(deliver).await {
+            Reply::Received { delivery_id, .. } => delivery_id,
+            other => panic!("{other:?}"),
+        }
     }
 
     async fn respond(&self, delivery_id: Uuid, feedback: &str, edited: &str, hold_seconds: i64) {

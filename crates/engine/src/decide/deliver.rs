@@ -1,7 +1,7 @@
 //! An agent delivers: its key decides who it is, its rate decides how often.
 
 use account::Bucket;
-use store::{BucketRow, IdempotencyRow, Needs};
+use store::{IdempotencyRow, Needs};
 use wake::{
     limits,
     webhook::{CallbackUrl, HostPattern},
@@ -32,7 +32,6 @@ pub fn needs(core: &Core, deliver: &Deliver, needs: &mut Needs) {
 pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal> {
     let Deliver {
         key_id,
-        delivery_id,
         mut delivery,
         idempotency,
     } = command;
@@ -50,14 +49,17 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
         key_id: &key_id,
         test: key.test,
     };
+    let delivery_id = stage.fresh_id()?;
     let allowed = |url: &CallbackUrl| is_allowed(&accounts, url);
     let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
 
-    let bucket = stage.core.buckets.get(&key_id);
-    let bucket = bucket.map_or(Bucket::full(key.rate, stage.now), |row| Bucket {
-        level: row.level,
-        at: row.at,
-    });
+    let bucket = match stage.core.buckets.get(&key_id) {
+        Some(row) => Bucket {
+            level: row.level,
+            at: row.at,
+        },
+        None => Bucket::full(key.rate, stage.now),
+    };
     let bucket = bucket
         .take(key.rate, stage.now)
         .map_err(|retry_after_seconds| Refusal::RateLimited {
@@ -73,13 +75,7 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
         content.into_iter().collect(),
     )?;
 
-    let row = BucketRow {
-        key_id: key_id.clone(),
-        level: bucket.level,
-        at: bucket.at,
-    };
-    stage.core.buckets.insert(key_id.clone(), row.clone());
-    stage.changes.buckets.insert(key_id.clone(), row);
+    stage.set_bucket(&key_id, bucket);
     if let Some((idempotency_key, digest)) = idempotency {
         let row = IdempotencyRow {
             key_id,

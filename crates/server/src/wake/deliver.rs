@@ -9,7 +9,6 @@ use axum::{
 };
 use engine::{Command, Refusal, Reply, command::Deliver};
 use trail::Hash;
-use uuid::Uuid;
 
 use crate::{
     App, Problem,
@@ -28,11 +27,9 @@ pub async fn deliver(
     let idempotency_key = idempotency_key(&headers)?;
     let delivery = NewDelivery::parse(&bytes, max_details)?;
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));
-    let delivery_id = Uuid::from_bytes(random_v4()?);
     let key_id = key.key_id;
     let command = Command::Deliver(Deliver {
         key_id,
-        delivery_id,
         delivery,
         idempotency,
     });
@@ -57,14 +54,6 @@ pub async fn deliver(
             Err(refusal.into())
         }
     }
-}
-
-/// WAKE white paper §5.1: random, from the operating system.
-fn random_v4() -> Result<[u8; 16], Problem> {
-    let random = engine::keys::random().map_err(|_| Problem::unavailable())?;
-    Ok(*uuid::Builder::from_random_bytes(random)
-        .as_uuid()
-        .as_bytes())
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {

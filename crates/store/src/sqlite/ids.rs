@@ -12,7 +12,7 @@ use std::{
     sync::{Mutex, PoisonError, RwLock},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use uuid::Uuid;
 
 use crate::{DeliveryRow, sqlite::records};
@@ -22,7 +22,7 @@ const GATHERED: usize = 32_768;
 /// So many move in one transaction: a few milliseconds.
 const STEP: usize = 2048;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ids {
     recent: RwLock<HashMap<Uuid, u64>>,
     moving: Mutex<Option<Moving>>,
@@ -37,24 +37,17 @@ struct Moving {
 
 impl Ids {
     pub fn load(connection: &Connection) -> rusqlite::Result<Ids> {
-        let ids = Ids::default();
         let mut find = connection.prepare(
             "SELECT id, no FROM deliveries WHERE no >= (SELECT next FROM settled) ORDER BY no",
         )?;
         let rows = find.query_map([], |row| {
             Ok((records::uuid(row, 0)?, records::number(row, 1)?))
         })?;
-        *ids.write() = rows.collect::<rusqlite::Result<_>>()?;
-        Ok(ids)
-    }
-
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<Uuid, u64>> {
-        self.recent.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// After a commit.
-    pub fn add(&self, added: impl Iterator<Item = (Uuid, u64)>) {
-        self.write().extend(added);
+        let recent = rows.collect::<rusqlite::Result<_>>()?;
+        Ok(Ids {
+            recent: RwLock::new(recent),
+            moving: Mutex::default(),
+        })
     }
 
     /// A recent one's number. To be asked before a read transaction begins: an
@@ -68,51 +61,58 @@ impl Ids {
             .copied()
     }
 
-    /// Moves some, when enough have gathered.
-    pub fn settle_some(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+    /// Moves some within a batch's transaction, when enough have gathered; gives
+    /// how far it came, for [`Ids::committed`].
+    pub fn settle_some(&self, transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
         let mut moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         if moving.is_none() {
             let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
             if recent.len() < GATHERED {
-                return Ok(());
+                return Ok(0);
             }
             let mut ids: Vec<(Uuid, u64)> = recent.iter().map(|(id, no)| (*id, *no)).collect();
             ids.sort_unstable();
             *moving = Some(Moving { ids, done: 0 });
         }
-        let Some(current) = moving.as_mut() else {
-            return Ok(());
+        let Some(Moving { ids, done }) = moving.as_ref() else {
+            return Ok(0);
         };
-        let end = (current.done + STEP).min(current.ids.len());
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            // A crash may have left some of them there already.
-            let mut insert =
-                transaction.prepare_cached("INSERT OR IGNORE INTO ids (id, no) VALUES (?1, ?2)")?;
-            for (id, no) in &current.ids[current.done..end] {
-                insert.execute(params![id.as_bytes().as_slice(), *no as i64])?;
-            }
+        let end = (done + STEP).min(ids.len());
+        // A crash may have left some of them there already.
+        let mut insert =
+            transaction.prepare_cached("INSERT OR IGNORE INTO ids (id, no) VALUES (?1, ?2)")?;
+        for (id, no) in &ids[*done..end] {
+            insert.execute(params![id.as_bytes().as_slice(), *no as i64])?;
         }
-        let last = end == current.ids.len();
-        if last {
-            let next = current.ids.iter().map(|(_, no)| no + 1).max().unwrap_or(0);
+        if end == ids.len() {
+            let next = ids.iter().map(|(_, no)| no + 1).max().unwrap_or(0);
             transaction.execute("UPDATE settled SET next = ?1", [next as i64])?;
         }
-        transaction.commit()?;
-        current.done = end;
-        if last {
-            let mut recent = self.write();
-            current.ids.iter().for_each(|(id, _)| {
-                recent.remove(id);
-            });
-            *moving = None;
+        Ok(end)
+    }
+
+    /// After a commit: what it added, and how far it came with moving.
+    pub fn committed(&self, settled: usize, added: &[DeliveryRow]) {
+        let mut moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
+        recent.extend(added.iter().map(|row| (row.id, row.no)));
+        if let Some(current) = moving.as_mut() {
+            current.done = settled;
+            if settled == current.ids.len() {
+                for (id, _) in &current.ids {
+                    recent.remove(id);
+                }
+                *moving = None;
+            }
         }
-        Ok(())
     }
 
     /// When the views are emptied.
     pub fn clear(&self) {
-        self.write().clear();
+        self.recent
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         *self.moving.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

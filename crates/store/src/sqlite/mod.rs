@@ -210,22 +210,11 @@ impl Store for Sqlite {
     }
 
     async fn append(&self, batch: Batch) -> Result<()> {
-        let added: Vec<(Uuid, u64)> = batch
-            .new_deliveries
-            .iter()
-            .map(|row| (row.id, row.no))
-            .collect();
-        write::append(&mut *self.writer()?, batch)?;
-        self.ids.add(added.into_iter());
-        Ok(())
+        write::append(&mut *self.writer()?, &self.ids, &batch)
     }
 
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
         search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
-    }
-
-    async fn settle(&self) -> Result<()> {
-        self.ids.settle_some(&mut *self.writer()?).map_err(failed)
     }
 
     async fn forget_idempotency(&self, before: Micros) -> Result<bool> {

@@ -115,19 +115,22 @@ fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
         .collect()
 }
 
-pub fn append(connection: &mut Connection, batch: Batch) -> Result<()> {
+pub fn append(connection: &mut Connection, ids: &Ids, batch: &Batch) -> Result<()> {
     // Dropping the transaction on any failure rolls it back.
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    if !follows(&transaction, &batch).map_err(failed)? {
+    if !follows(&transaction, batch).map_err(failed)? {
         return Err(Error::Conflict);
     }
-    write(&transaction, &batch).map_err(|error| match error.sqlite_error_code() {
+    write(&transaction, batch).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => Error::Conflict,
         _ => failed(error),
     })?;
-    transaction.commit().map_err(failed)
+    let settled = ids.settle_some(&transaction).map_err(failed)?;
+    transaction.commit().map_err(failed)?;
+    ids.committed(settled, &batch.new_deliveries);
+    Ok(())
 }
 
 /// Whether the batch was decided on the log as it is.

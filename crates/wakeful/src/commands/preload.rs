@@ -1,9 +1,9 @@
 //! Fills a data directory through the engine itself, for benchmarks.
 
 use anyhow::Result;
-use engine::{Command, command::Deliver};
+use engine::{Command, Reply, command::Deliver};
+use futures_util::future::try_join_all;
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
-use uuid::Uuid;
 use wake::NewDelivery;
 
 use crate::{
@@ -33,8 +33,8 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
     while done < preload.count {
         progress.at(done, preload.count);
         let many = AT_ONCE.min((preload.count - done) as usize);
-        let ids: Vec<Uuid> = (0..many).map(|_| Uuid::new_v4()).collect();
-        let delivered = ids.iter().map(|id| {
+        // All of them at once, so that they share commits.
+        let delivered = (0..many).map(|_| {
             let delivery = NewDelivery {
                 agent_id: preload.agent.clone(),
                 provider: "bench".to_owned(),
@@ -51,17 +51,20 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
             };
             engine.submit(Command::Deliver(Deliver {
                 key_id: key.key_id.clone(),
-                delivery_id: *id,
                 delivery,
                 idempotency: None,
             }))
         });
-        all(delivered).await?;
-        let answered = ids
-            .iter()
+        let delivered = try_join_all(delivered).await?;
+        let answered = delivered
+            .into_iter()
             .zip(done..)
             .filter(|(_, number)| number % 100 < preload.answered_percent)
-            .map(|(id, _)| {
+            .filter_map(|(reply, _)| match reply {
+                Reply::Received { delivery_id, .. } => Some(delivery_id),
+                _ => None,
+            })
+            .map(|delivery_id| {
                 let verdict = Verdict::Approved;
                 let answer = Answer {
                     verdict,
@@ -73,44 +76,17 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                         name: owner.name.clone(),
                         channel: Channel::Api,
                     },
-                    delivery_id: *id,
+                    delivery_id,
                     request: Request {
                         answer,
                         hold_seconds: 0,
                     },
                 })
             });
-        all(answered).await?;
+        try_join_all(answered).await?;
         done += many as u64;
     }
     progress.finish();
     engine.stop().await;
     Ok(Ending::Done)
-}
-
-/// All of them at once, so that they share commits.
-async fn all<F>(futures: impl Iterator<Item = F>) -> Result<()>
-where
-    F: Future<Output = Result<engine::Reply, engine::Refusal>>,
-{
-    let mut pending: Vec<_> = futures.map(Box::pin).collect();
-    // Polled once each, all are queued before any is awaited.
-    std::future::poll_fn(|context| {
-        let mut failed = None;
-        pending.retain_mut(|future| match future.as_mut().poll(context) {
-            std::task::Poll::Pending => true,
-            std::task::Poll::Ready(Ok(_)) => false,
-            std::task::Poll::Ready(Err(refusal)) => {
-                failed = Some(refusal);
-                false
-            }
-        });
-        match (failed, pending.is_empty()) {
-            (Some(refusal), _) => std::task::Poll::Ready(Err(refusal)),
-            (None, true) => std::task::Poll::Ready(Ok(())),
-            (None, false) => std::task::Poll::Pending,
-        }
-    })
-    .await?;
-    Ok(())
 }
