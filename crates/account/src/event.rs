@@ -159,6 +159,19 @@ pub struct AccessDenied {
 }
 
 impl Event {
+    /// Whether it changes who may do what; the others are for the record.
+    pub fn changes_accounts(&self) -> bool {
+        !matches!(
+            self,
+            Event::AccessDenied(_)
+                | Event::AccessFailed(_)
+                | Event::LogKeyRotated(_)
+                | Event::LogRestored(_)
+                | Event::LogStarted(_)
+                | Event::WebhookSecretSet(_)
+        )
+    }
+
     /// The stream that this event belongs on.
     pub fn stream(&self) -> String {
         let account = |owner: &str| format!("account/{owner}");

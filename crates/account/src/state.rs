@@ -261,6 +261,14 @@ impl State {
     }
 }
 
+impl State {
+    /// Someone who may do what takes this role, now.
+    pub fn may_act_as(&self, name: &str, role: Role) -> bool {
+        let user = self.users.get(name);
+        user.is_some_and(|user| user.state == UserState::Active && user.role >= role)
+    }
+}
+
 fn is_active_owner(user: &User) -> bool {
     user.role == Role::Owner && user.state == UserState::Active
 }

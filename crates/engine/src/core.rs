@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use store::{AccountRow, BucketRow, Store, StreamRow};
 use trail::{
-    Micros,
+    Checkpoint, Micros,
     merkle::{Fetched, Frontier},
 };
 
@@ -23,15 +23,19 @@ pub struct Core {
     pub buckets: HashMap<String, BucketRow>,
     pub accounts: Arc<account::State>,
     pub agents: Arc<Agents>,
-    /// The soonest timer, if one is known to be set.
+    /// When to look for due timers: not after the soonest of them.
     pub next_due: Option<Micros>,
 }
 
 impl Core {
-    /// Reads the last durable state. Cost: a few hundred hashes and the accounts.
+    /// Reads the last durable state, which must be what its checkpoint says: a
+    /// damaged tree would otherwise be signed. Cost: a few hundred hashes and
+    /// the accounts.
     pub async fn load(store: &dyn Store) -> Result<Core, StartFault> {
         let head = store.head().await?;
-        let (size, last_time) = head.map_or((0, Micros(0)), |head| (head.size, head.last_time));
+        let (size, last_time) = head
+            .as_ref()
+            .map_or((0, Micros(0)), |head| (head.size, head.last_time));
         let mut fetched = Fetched::new();
         for range in Frontier::restore_needs(size) {
             let hashes = store.hashes(range.level, range.from, range.to).await?;
@@ -39,6 +43,13 @@ impl Core {
         }
         let frontier = Frontier::restore(size, &fetched)
             .map_err(|missing| StartFault::Damaged(missing.to_string()))?;
+        if let Some(head) = head {
+            let says = Checkpoint::unsigned(&head.note);
+            if says.is_none_or(|says| (says.size, says.root) != (size, frontier.root())) {
+                let what = "its hashes do not give the root of its checkpoint";
+                return Err(StartFault::Damaged(what.to_owned()));
+            }
+        }
         let names = store.stream_names().await?;
         let mut agents = Agents::default();
         for (no, name) in &names {
@@ -63,7 +74,7 @@ impl Core {
             buckets: HashMap::new(),
             accounts: Arc::new(read_accounts(store.accounts().await?)?),
             agents: Arc::new(agents),
-            next_due: store.next_due().await?,
+            next_due: store.next_due(Micros(i64::MIN)).await?,
         })
     }
 
@@ -142,12 +153,7 @@ pub fn account_rows(
         }
         Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
         Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
-        Event::AccessDenied(_)
-        | Event::AccessFailed(_)
-        | Event::LogKeyRotated(_)
-        | Event::LogRestored(_)
-        | Event::LogStarted(_)
-        | Event::WebhookSecretSet(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

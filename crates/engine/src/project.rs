@@ -89,6 +89,7 @@ impl Views {
         match event {
             Event::Wake(event) => self.wake(event, stream, at),
             Event::Inbox(event) => self.inbox(event, stream, at),
+            Event::Account(event) if !event.changes_accounts() => {}
             Event::Account(event) => {
                 let before = Arc::clone(accounts);
                 Arc::make_mut(accounts).apply(event, at.time);

@@ -12,6 +12,9 @@ pub enum Refusal {
     /// The key was revoked between recognition and decision.
     #[error("the key no longer works")]
     KeyGone,
+    /// The person lost the right between recognition and decision.
+    #[error("the person may no longer do this")]
+    PersonGone,
     #[error("too many deliveries; try again in {retry_after_seconds} s")]
     RateLimited { retry_after_seconds: u64 },
     #[error("this Idempotency-Key was used with another body")]

@@ -29,8 +29,8 @@ const GATHER_STEP: Duration = Duration::from_micros(100);
 const GATHER_STEPS: usize = 5;
 /// Timers looked at in one go.
 const TIMERS: usize = 256;
-/// Deliveries erased in one commit.
-const ERASED: usize = 128;
+/// Deliveries erased in one commit; between two of them others have their turn.
+const ERASED: usize = 16;
 /// The index follows in small steps while commands come, in larger ones when
 /// none has come for a moment.
 const INDEX_BUSY: (Duration, usize) = (Duration::from_millis(500), 64);
@@ -64,6 +64,15 @@ pub struct Writer {
     expected: usize,
     /// Copies of erased bytes may be left, since the last start or a failure.
     scrub_owed: bool,
+    retention: Option<Retention>,
+}
+
+/// Erasing what retention rules say, a little at a time.
+#[derive(Debug, Default)]
+struct Retention {
+    erased: u64,
+    /// Those who asked for it.
+    answers: Vec<oneshot::Sender<Result<u64, Refusal>>>,
 }
 
 impl Writer {
@@ -71,11 +80,7 @@ impl Writer {
     pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
         if let Some(head) = shared.store.head().await? {
             let opened = shared.keys.log.verifier().open(&head.note);
-            let checkpoint = opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
-            if checkpoint.size != head.size {
-                let what = "its size is not that of its checkpoint".to_owned();
-                return Err(StartFault::Damaged(what));
-            }
+            opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
         }
         let core = Core::load(shared.store.as_ref()).await?;
         let mut writer = Writer {
@@ -85,6 +90,7 @@ impl Writer {
             chores_at: Instant::now() + CHORES,
             expected: 0,
             scrub_owed: true,
+            retention: None,
         };
         if writer
             .core
@@ -156,12 +162,13 @@ impl Writer {
             }
             self.gather(&mut jobs, &mut batch);
             let mut stopping = None;
-            let mut retain = Vec::new();
             let mut commands = Vec::with_capacity(batch.len());
             for job in batch.drain(..) {
                 match job {
                     Job::Command { command, answer } => commands.push((*command, Some(answer))),
-                    Job::Retain(answer) => retain.push(answer),
+                    Job::Retain(answer) => {
+                        self.retention.get_or_insert_default().answers.push(answer);
+                    }
                     Job::Stop(done) => stopping = Some(done),
                 }
             }
@@ -172,9 +179,6 @@ impl Writer {
             self.add_due(&mut commands).await;
             if !commands.is_empty() {
                 self.commit(commands).await;
-            }
-            for answer in retain {
-                let _ = answer.send(self.retain().await);
             }
             self.chores(busy).await;
             if let Some(done) = stopping {
@@ -207,6 +211,9 @@ impl Writer {
         if self.core.is_none() {
             return RETRY;
         }
+        if self.retention.is_some() {
+            return Duration::ZERO;
+        }
         let now = self.shared.clock.now();
         let due = self.core.as_ref().and_then(|core| core.next_due);
         let until_due = due.map_or(LONGEST_SLEEP, |at| {
@@ -231,8 +238,18 @@ impl Writer {
         }
         if let Ok(core) = Core::load(self.shared.store.as_ref()).await {
             self.core = Some(core);
+            self.publish();
             self.shared.health.set_degraded(false);
         }
+    }
+
+    /// After a failure memory is not to be trusted; it is loaded again.
+    fn fail(&mut self, error: &dyn std::fmt::Display, what: &str) {
+        tracing::warn!(%error, "{what}");
+        self.core = None;
+        let health = &self.shared.health;
+        health.failed_commits.fetch_add(1, Ordering::Relaxed);
+        health.set_degraded(true);
     }
 
     /// Timers that are due become commands of the server's own.
@@ -242,16 +259,14 @@ impl Writer {
         if core.next_due.is_none_or(|at| at > now) {
             return;
         }
-        match self.shared.store.due(now, TIMERS).await {
+        match due(&self.shared, core, now).await {
             Ok(ids) => {
-                // Asked for again after the commit.
-                core.next_due = None;
                 let due = ids
                     .into_iter()
                     .map(|delivery_id| Command::Expire { delivery_id });
                 commands.extend(due.map(|command| (command, None)));
             }
-            Err(error) => tracing::warn!(%error, "timers could not be read"),
+            Err(error) => self.fail(&error, "timers could not be read"),
         }
     }
 
@@ -277,13 +292,7 @@ impl Writer {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "a batch was not written");
-                self.core = None;
-                self.shared
-                    .health
-                    .failed_commits
-                    .fetch_add(1, Ordering::Relaxed);
-                self.shared.health.set_degraded(true);
+                self.fail(&error, "a batch was not written");
                 for answer in answers.into_iter().flatten() {
                     let _ = answer.send(Err(Refusal::Unavailable));
                 }
@@ -291,12 +300,14 @@ impl Writer {
         }
     }
 
+    /// An error means that nothing was written: once it is, nothing fails.
     async fn attempt(
         &mut self,
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Reply, Refusal>>, StartFault> {
         if self.core.is_none() {
             self.core = Some(Core::load(self.shared.store.as_ref()).await?);
+            self.publish();
         }
         let Writer {
             shared,
@@ -343,10 +354,7 @@ impl Writer {
             }
             None => None,
         };
-        core.next_due = match core.next_due {
-            Some(at) => Some(due.map_or(at, |due| due.min(at))),
-            None => shared.store.next_due().await?,
-        };
+        core.next_due = core.next_due.into_iter().chain(due).min();
         core.trim();
         let accounts_changed = !Arc::ptr_eq(&accounts_before, &core.accounts);
         if let Some((answered, owes)) = written {
@@ -409,59 +417,81 @@ impl Writer {
                     tracing::warn!(%error, "old idempotency records could not be removed");
                 }
             }
-            let _ = self.retain().await;
+            self.retention.get_or_insert_default();
+        }
+        if self.retention.is_some() {
+            self.retain().await;
         }
     }
 
-    /// Erases what retention rules say; gives the number of deliveries.
-    async fn retain(&mut self) -> Result<u64, Refusal> {
+    /// One step of erasing; whoever asked is told when nothing is left.
+    async fn retain(&mut self) {
+        let step = self.erase_some().await;
+        if let (Ok(erased @ 1..), Some(retention)) = (&step, &mut self.retention) {
+            retention.erased += erased;
+            return;
+        }
+        let finished = match step {
+            Ok(_) => self.scrub().await,
+            Err(fault) => {
+                self.fail(&fault, "retention rules could not be followed");
+                false
+            }
+        };
+        let Retention { erased, answers } = self.retention.take().unwrap_or_default();
+        let told = finished.then_some(erased).ok_or(Refusal::Unavailable);
+        for answer in answers {
+            let _ = answer.send(told.clone());
+        }
+    }
+
+    /// Erases a few deliveries whose time is over; gives how many.
+    async fn erase_some(&mut self) -> Result<u64, StartFault> {
         let Some(core) = &self.core else {
-            return Err(Refusal::Unavailable);
+            return Err(StartFault::Damaged("storage failed before".to_owned()));
         };
         let rules = Arc::clone(&core.accounts);
-        let mut erased = 0;
+        let now = self.shared.clock.now();
         for (kind, days) in &rules.retention {
-            let Some(kind) = wake::Kind::parse(kind) else {
+            let Some(kind) = wake::Kind::parse(kind).map(project::kind_code) else {
                 continue;
             };
-            let before = self
-                .shared
-                .clock
-                .now()
-                .plus_seconds(-i64::from(*days) * 86_400);
-            loop {
-                let rows = self
-                    .shared
-                    .store
-                    .erasable(project::kind_code(kind), before, ERASED)
-                    .await;
-                let rows = rows.map_err(|_| Refusal::Unavailable)?;
-                if rows.is_empty() {
-                    break;
-                }
-                erased += rows.len() as u64;
-                self.scrub_owed = true;
-                let delivery_ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-                let command = Command::Erase {
-                    delivery_ids,
-                    retention_days: *days,
-                };
-                self.attempt(vec![command]).await.map_err(|_| {
-                    self.core = None;
-                    Refusal::Unavailable
-                })?;
+            let before = now.plus_seconds(-i64::from(*days) * 86_400);
+            let rows = self.shared.store.erasable(kind, before, ERASED).await?;
+            if rows.is_empty() {
+                continue;
+            }
+            self.scrub_owed = true;
+            let erase = Command::Erase {
+                delivery_ids: rows.iter().map(|row| row.id).collect(),
+                retention_days: *days,
+            };
+            self.attempt(vec![erase]).await?;
+            return Ok(rows.len() as u64);
+        }
+        Ok(0)
+    }
+
+    /// Removes copies of what was erased from the storage's own files. While
+    /// someone reads them it cannot; it is owed until the next time.
+    async fn scrub(&mut self) -> bool {
+        if self.scrub_owed {
+            match self.shared.store.scrub().await {
+                Ok(()) => self.scrub_owed = false,
+                Err(error) => tracing::warn!(%error, "copies of erased content are left for now"),
             }
         }
-        if self.scrub_owed {
-            self.shared
-                .store
-                .scrub()
-                .await
-                .map_err(|_| Refusal::Unavailable)?;
-            self.scrub_owed = false;
-        }
-        Ok(erased)
+        !self.scrub_owed
     }
+}
+
+/// The deliveries whose time has come, and when to look again.
+async fn due(shared: &Shared, core: &mut Core, now: trail::Micros) -> store::Result<Vec<Uuid>> {
+    let ids = shared.store.due(now, TIMERS).await?;
+    if ids.len() < TIMERS {
+        core.next_due = shared.store.next_due(now).await?;
+    }
+    Ok(ids)
 }
 
 /// One entry on the stream of the whole server, in a commit of its own.

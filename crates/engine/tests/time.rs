@@ -1,9 +1,12 @@
 //! What time does, with a clock that the test sets: hours pass in milliseconds.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
 };
 
 use account::{
@@ -281,6 +284,141 @@ async fn a_held_answer_can_be_undone_until_its_moment_and_is_final_from_then_on(
         world.history(undone).await,
         ["delivery_received", "answer_held", "answer_undone"]
     );
+}
+
+#[tokio::test]
+async fn a_timer_goes_off_without_any_traffic_when_the_one_before_it_was_called_off() {
+    let world = World::new().await;
+    let [first, second] = [world.deliver("").await, world.deliver("").await];
+    let held = r#"{"status":"approved","hold_seconds":1}"#;
+    assert!(world.respond(first, held).await.is_ok());
+    let held = r#"{"status":"approved","hold_seconds":2}"#;
+    assert!(world.respond(second, held).await.is_ok());
+    assert!(world.undo(first).await.is_ok());
+    // The writer wakes for the first, finds it undone, and must remember the second.
+    for _ in 0..2 {
+        world.pass(1);
+        tokio::time::sleep(Duration::from_millis(1300)).await;
+    }
+    assert_eq!(world.response(first).await["status"], "pending");
+    assert_eq!(world.response(second).await["status"], "approved");
+}
+
+#[tokio::test]
+async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
+    let mut world = World::new().await;
+    world
+        .key(
+            "key_fast",
+            [9; 32],
+            Some(Rate {
+                burst: 100_000,
+                per_hour: 100_000,
+            }),
+        )
+        .await;
+    let mut many = tokio::task::JoinSet::new();
+    for _ in 0..600 {
+        let id = world
+            .try_deliver("key_fast", r#","details":"words to erase""#, None)
+            .await
+            .unwrap();
+        let (engine, request) = (
+            world.engine.clone(),
+            Request::parse(br#"{"status":"approved","feedback":"more words"}"#).unwrap(),
+        );
+        let person = person("ann");
+        many.spawn(async move {
+            engine
+                .submit(Command::Respond {
+                    person,
+                    delivery_id: id,
+                    request,
+                })
+                .await
+                .unwrap()
+        });
+    }
+    many.join_all().await;
+    let (kind, days) = ("question".to_owned(), Some(1));
+    world
+        .administer(Ask::SetRetention { kind, days })
+        .await
+        .unwrap();
+    world.pass(2 * 86_400);
+    let engine = world.engine.clone();
+    let retained = tokio::spawn(async move { engine.retain().await });
+    let mut meanwhile = 0;
+    let mut slowest = Duration::ZERO;
+    while !retained.is_finished() {
+        let asked = std::time::Instant::now();
+        world.look().await;
+        slowest = slowest.max(asked.elapsed());
+        meanwhile += 1;
+    }
+    assert_eq!(retained.await.unwrap(), Ok(600));
+    assert!(meanwhile >= 10, "only {meanwhile} commands got through");
+    assert!(slowest < Duration::from_secs(2), "one waited {slowest:?}");
+    world.restart().await;
+}
+
+#[tokio::test]
+async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
+    let world = World::new().await;
+    for (name, hash) in [("bob", [7; 32]), ("cleo", [8; 32])] {
+        let create = Ask::CreateUser {
+            name: name.to_owned(),
+            role: Some(Role::Owner),
+            token_id: format!("tok_{name}"),
+            token_hash: hash,
+        };
+        world.administer(create).await.unwrap();
+    }
+    let id = world.deliver("").await;
+    let respond = |name: &str| Command::Respond {
+        person: person(name),
+        delivery_id: id,
+        request: Request::parse(br#"{"status":"approved","hold_seconds":5}"#).unwrap(),
+    };
+    assert!(world.engine.submit(respond("bob")).await.is_ok());
+    let name = "bob".to_owned();
+    world.administer(Ask::SuspendUser { name }).await.unwrap();
+    let name = "cleo".to_owned();
+    let role = Role::Viewer;
+    world.administer(Ask::SetRole { name, role }).await.unwrap();
+    let see = |name: &str| Command::See {
+        name: name.to_owned(),
+        delivery_id: id,
+    };
+    let undo = |name: &str| Command::Undo {
+        person: person(name),
+        delivery_id: id,
+    };
+    let administer = |name: &str| Command::Administer {
+        actor: name.to_owned(),
+        command: Ask::SetRetention {
+            kind: "update".to_owned(),
+            days: Some(1),
+        },
+    };
+    for name in ["bob", "cleo", "nobody"] {
+        for command in [respond(name), undo(name), administer(name)] {
+            assert_eq!(
+                world.engine.submit(command).await,
+                Err(Refusal::PersonGone),
+                "{name}"
+            );
+        }
+    }
+    assert_eq!(
+        world.engine.submit(see("bob")).await,
+        Err(Refusal::PersonGone)
+    );
+    assert_eq!(world.engine.submit(see("cleo")).await, Ok(Reply::Done));
+    // What bob gave while he could give it stands.
+    world.pass(5);
+    world.look().await;
+    assert_eq!(world.response(id).await["status"], "approved");
 }
 
 #[tokio::test]

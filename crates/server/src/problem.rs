@@ -181,7 +181,7 @@ impl From<Refusal> for Problem {
             Refusal::Wake(fault) => fault.into(),
             Refusal::Inbox(rejection) => rejection.into(),
             Refusal::Account(rejection) => rejection.into(),
-            Refusal::KeyGone => Problem::unauthenticated(),
+            Refusal::KeyGone | Refusal::PersonGone => Problem::unauthenticated(),
             Refusal::RateLimited { retry_after_seconds } => Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "rate_limited",

@@ -72,7 +72,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// Deliveries whose timer is due, soonest first.
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;
-    async fn next_due(&self) -> Result<Option<Micros>>;
+    async fn next_due(&self, after: Micros) -> Result<Option<Micros>>;
     /// Callbacks to send, soonest first.
     async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>>;
     async fn next_callback(&self) -> Result<Option<Micros>>;

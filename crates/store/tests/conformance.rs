@@ -94,7 +94,7 @@ async fn a_new_store_is_empty(backend: impl Backend) {
     let store = backend.open().await;
     assert_eq!(store.head().await.unwrap(), None);
     assert_eq!(store.stream_names().await.unwrap(), []);
-    assert_eq!(store.next_due().await.unwrap(), None);
+    assert_eq!(store.next_due(Micros(i64::MIN)).await.unwrap(), None);
     assert_eq!(store.next_callback().await.unwrap(), None);
     assert_eq!(store.hashes(0, 0, 10).await.unwrap(), []);
     let sweep = SweepQuery {
@@ -550,7 +550,7 @@ async fn timers_and_callbacks_come_soonest_first(backend: impl Backend) {
     timers.sort_unstable();
     let store = &world.store;
     assert_eq!(
-        store.next_due().await.unwrap(),
+        store.next_due(Micros(i64::MIN)).await.unwrap(),
         timers.first().map(|timer| timer.0)
     );
     let mut waiting: Vec<CallbackRow> = owed.clone();

@@ -65,6 +65,12 @@ impl Checkpoint {
         format!("{}\n{}\n{root}\n", self.origin, self.size)
     }
 
+    /// What a note says, whoever signed it: to hold against a tree that is at hand.
+    pub fn unsigned(note: &str) -> Option<Checkpoint> {
+        let end = note.find("\n\n")?;
+        Checkpoint::read(&note[..end + 1])
+    }
+
     fn read(body: &str) -> Option<Checkpoint> {
         let mut lines = body.strip_suffix('\n')?.split('\n');
         let (origin, size, root) = (lines.next()?, lines.next()?, lines.next()?);

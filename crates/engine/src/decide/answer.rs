@@ -1,6 +1,7 @@
 //! A person answers, takes it back, looks; a timer makes a held answer final or
 //! notes that the agent has moved on.
 
+use account::Role;
 use inbox::{Answer, Person, Standing};
 use store::{CallbackRow, DeliveryRow};
 use uuid::Uuid;
@@ -31,6 +32,14 @@ pub fn standing(row: &DeliveryRow) -> Standing {
     }
 }
 
+/// Recognised a moment ago; suspended or demoted since, perhaps.
+fn still_may(stage: &Stage<'_>, name: &str, role: Role) -> Result<(), Refusal> {
+    match stage.core.accounts.may_act_as(name, role) {
+        true => Ok(()),
+        false => Err(Refusal::PersonGone),
+    }
+}
+
 fn delivery(stage: &Stage<'_>, id: Uuid) -> Result<DeliveryRow, Refusal> {
     stage.views.delivery(id).cloned().ok_or(Refusal::NotFound)
 }
@@ -41,6 +50,7 @@ pub fn respond(
     delivery_id: Uuid,
     request: inbox::Request,
 ) -> Result<Reply, Refusal> {
+    still_may(stage, &person.name, Role::Reviewer)?;
     let row = delivery(stage, delivery_id)?;
     let event = inbox::respond(delivery_id, &standing(&row), person, &request, stage.now)?;
     let status = project::status(project::verdict_code(request.answer.verdict));
@@ -82,6 +92,7 @@ fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
 }
 
 pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
+    still_may(stage, &person.name, Role::Reviewer)?;
     let row = delivery(stage, delivery_id)?;
     let undone = inbox::undo(delivery_id, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
@@ -96,6 +107,7 @@ pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result
 
 /// Recorded once for each person and item.
 pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
+    still_may(stage, &name, Role::Viewer)?;
     let row = delivery(stage, delivery_id)?;
     if !stage.seen.insert((name.clone(), delivery_id)) {
         return Ok(Reply::Done);
@@ -122,6 +134,8 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
     Ok(Reply::Done)
 }
 
+/// An answer was given when it was held: it becomes final even if whoever gave
+/// it has been suspended since.
 fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed> {
     if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
         let (stream, by) = (stage.stream_of(row.stream), answered.by.clone());

@@ -9,6 +9,7 @@ use wake::{
 
 use crate::{
     command::{Attempt, Reply},
+    decide::rest,
     refusal::Refusal,
     stage::Stage,
 };
@@ -77,6 +78,7 @@ pub fn replay(
     callback: u64,
     delivery_id: Uuid,
 ) -> Result<Reply, Refusal> {
+    rest::may_administer(stage, actor)?;
     let row = stage
         .callbacks
         .get(&callback)

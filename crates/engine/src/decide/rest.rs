@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use account::Role;
 use account::event::{AccessDenied, AccessFailed};
 use inbox::event::ContentErased;
 use uuid::Uuid;
@@ -13,11 +14,21 @@ pub fn administer(
     actor: &str,
     command: &account::Command,
 ) -> Result<Reply, Refusal> {
+    may_administer(stage, actor)?;
     for event in account::decide(&stage.core.accounts, command, stage.now)? {
         let stream = event.stream();
         stage.record(&stream, actor, event, Vec::new())?;
     }
     Ok(Reply::Done)
+}
+
+/// The operator, the server itself, or an owner who still is one.
+pub fn may_administer(stage: &Stage<'_>, actor: &str) -> Result<(), Refusal> {
+    let is_ours = matches!(actor, "operator" | "system");
+    match is_ours || stage.core.accounts.may_act_as(actor, Role::Owner) {
+        true => Ok(()),
+        false => Err(Refusal::PersonGone),
+    }
 }
 
 pub fn set_secret(

@@ -266,12 +266,12 @@ impl Store for Sqlite {
         })
     }
 
-    async fn next_due(&self) -> Result<Option<Micros>> {
+    async fn next_due(&self, after: Micros) -> Result<Option<Micros>> {
         self.read(|connection| {
-            let soonest = "SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL";
+            let soonest = "SELECT min(due_at) FROM deliveries WHERE due_at > ?1";
             let at: Option<i64> = connection
                 .prepare_cached(soonest)?
-                .query_row([], |row| row.get(0))?;
+                .query_row([after.0], |row| row.get(0))?;
             Ok(at.map(Micros))
         })
     }
@@ -334,14 +334,20 @@ impl Store for Sqlite {
 
     async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
         let recent = self.ids.recent(id);
-        // An answer is final, so its texts can be read after its row; the most
-        // frequent read of all is spared a transaction of its own.
-        self.read(|connection| {
+        let read = |connection: &Connection| {
             let delivery = ids::delivery(connection, id, recent)?;
             delivery
                 .map(|delivery| records::answered(connection, delivery))
                 .transpose()
-        })
+        };
+        // The most frequent read of all finds no texts, and is spared a
+        // transaction; texts and the row that says whether they were erased
+        // must be of one moment.
+        let found = self.read(read)?;
+        match &found {
+            Some(row) if row.delivery.answer_position.is_some() => self.read_steps(read),
+            _ => Ok(found),
+        }
     }
 
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {
