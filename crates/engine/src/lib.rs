@@ -150,6 +150,8 @@ pub enum StartFault {
     WrongKey(String),
     #[error("the stored log is damaged: {0}; run `wakeful trail verify`")]
     Damaged(String),
+    #[error("a rebuild of the views was cut short; run `wakeful trail rebuild` again")]
+    Unfinished,
     #[error("could not start the writer: {0}")]
     Thread(String),
 }

@@ -1,10 +1,15 @@
 //! Receipts, exports and verification over a store.
 
-use std::io::Write;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
-use store::{EntryQuery, EntryRow, Store};
+use store::{EntryQuery, EntryRef, EntryRow, PartRow, Store};
 use trail::{
-    Checkpoint, Hash, Header, Receipt, Verifier, VerifierKey,
+    Checkpoint, Hash, Header, Keyring, Receipt, Verifier, VerifierKey,
     digest::{Digests, StoredEntry, StoredPart},
     export::{ExportEntry, ExportPart, ExportWriter},
     merkle::Fetched,
@@ -13,8 +18,15 @@ use trail::{
     verify::Report,
 };
 
-use crate::vault::Vault;
+use uuid::Uuid;
 
+use crate::{
+    event::Event,
+    vault::{Vault, VaultFault},
+};
+
+/// The entry that says whose content a rule erased.
+const CONTENT_ERASED: &str = "content_erased";
 /// Entries handed to one thread at a time while verifying.
 const CHUNK: u64 = 2048;
 
@@ -31,7 +43,13 @@ pub enum ProofFault {
     #[error("the stored checkpoint is not signed by the log's key: {0}")]
     Checkpoint(#[from] trail::checkpoint::CheckpointFault),
     #[error(transparent)]
+    Vault(#[from] VaultFault),
+    #[error(transparent)]
     Trail(#[from] trail::Fault),
+    #[error("entry {position}: content was taken away, and no entry says that a rule erased it")]
+    Taken { position: u64 },
+    #[error("entry {position}: content says it is encrypted with a key that was not given")]
+    OtherKey { position: u64 },
     #[error("{0} content is encrypted; name its key with --body-key")]
     Sealed(&'static str),
     #[error(transparent)]
@@ -132,32 +150,33 @@ async fn fetch(store: &dyn Store, ranges: &[trail::merkle::Range]) -> Result<Fet
 #[derive(Clone, Debug)]
 pub struct StoreReport {
     pub report: Report,
-    /// Parts that could not be opened, and so were not compared.
+    /// Parts that are encrypted with a key that was not given.
     pub sealed: u64,
 }
 
-/// Verifies a store from its bytes, on as many threads as there are cores.
-/// `progress` is told how many entries were read.
+/// Verifies a store from its bytes, on as many threads as there are cores: as
+/// someone who trusts `key`, or with none as someone who trusts the key that
+/// the log itself names. `progress` is told how many entries were read.
 pub async fn verify(
     store: &dyn Store,
     vault: &Vault,
-    key: &VerifierKey,
+    key: Option<&VerifierKey>,
     kept: Vec<Checkpoint>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StoreReport, ProofFault> {
     let head = store.head().await?.ok_or(ProofFault::Empty)?;
-    let checkpoint = key.open(&head.note)?;
-    if checkpoint.size != head.size {
-        let (kept, signed) = (head.size, checkpoint.size);
-        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
-        return Err(store::Error::Damaged(what).into());
-    }
-    let names: std::collections::HashMap<u64, String> =
-        store.stream_names().await?.into_iter().collect();
     let mut verifier = Verifier::new();
+    if let Some(key) = key {
+        verifier.trust(Keyring::new(key.clone()));
+    }
     kept.into_iter().for_each(|kept| verifier.expect(kept));
-    let sealed = std::sync::atomic::AtomicU64::new(0);
-    let failure = std::sync::Mutex::new(None);
+    let reading = Reading {
+        store,
+        vault,
+        names: store.stream_names().await?.into_iter().collect(),
+        may_be_sealed: vault.lacks_key(store).await?,
+        found: Mutex::default(),
+    };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut next = 0;
     // One more than the checkpoint covers, so that a surplus entry is noticed.
@@ -170,74 +189,170 @@ pub async fn verify(
             (from, next)
         })
     };
-    let digest = |(from, to): &(u64, u64), digests: &mut Digests| {
-        let mut reached = *from;
-        let scanned = store.scan(*from, *to, &mut |entry| {
-            reached = entry.position + 1;
-            let stream = names.get(&entry.stream).map_or("", String::as_str);
-            let opened: Vec<_> = entry
-                .parts
-                .iter()
-                .map(|part| vault.open_part(entry.position, &part.name, &part.bytes))
-                .collect();
-            let mut parts = Vec::with_capacity(1 + opened.len());
-            parts.push(StoredPart {
-                name: "facts",
-                salt: entry.facts_salt,
-                bytes: entry.facts,
-            });
-            for (part, plain) in entry.parts.iter().zip(&opened) {
-                match plain {
-                    Some(plain) => {
-                        parts.push(StoredPart {
-                            name: &part.name,
-                            salt: &part.salt,
-                            bytes: plain,
-                        });
-                    }
-                    // Compared as it is, it is not what the header commits to.
-                    None if vault.has_key_of(&part.bytes) => {
-                        parts.push(StoredPart {
-                            name: &part.name,
-                            salt: &part.salt,
-                            bytes: &part.bytes,
-                        });
-                    }
-                    None => {
-                        sealed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    }
-                }
-            }
-            digests.push(&StoredEntry {
-                position: entry.position,
-                stream,
-                seq: entry.seq,
-                header: entry.header,
-                entry_hash: Some(entry.entry_hash),
-                prev_hash: None,
-                parts: &parts,
-            });
-            !digests.failed()
-        });
-        let scanned = scanned.map_err(|error| match error {
-            store::Error::Damaged(what) => {
-                store::Error::Damaged(format!("entry {reached}: {what}"))
-            }
-            other => other,
-        });
-        if let (Err(error), Ok(mut failure)) = (scanned, failure.lock()) {
-            failure.get_or_insert(error);
-        }
-    };
+    let digest = |chunk: &(u64, u64), digests: &mut Digests| reading.digest(*chunk, digests);
     pipeline::link_in_order(&mut verifier, threads, chunks, digest)?;
-    if let Some(error) = failure.into_inner().unwrap_or_default() {
+    let found = reading.found.into_inner().unwrap_or_default();
+    if let Some(error) = found.failure {
         return Err(error.into());
     }
+    let checkpoint = verifier.open(&head.note)?;
+    if checkpoint.size != head.size {
+        let (kept, signed) = (head.size, checkpoint.size);
+        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
+        return Err(store::Error::Damaged(what).into());
+    }
     let report = verifier.finish(&checkpoint)?;
-    Ok(StoreReport {
-        report,
-        sealed: sealed.into_inner(),
-    })
+    if let Some(position) = found.unopened {
+        return Err(ProofFault::OtherKey { position });
+    }
+    let sealed = found.sealed;
+    found.all_erased_by_rule()?;
+    Ok(StoreReport { report, sealed })
+}
+
+/// A store while it is read by several threads.
+struct Reading<'a> {
+    store: &'a dyn Store,
+    vault: &'a Vault,
+    names: HashMap<u64, String>,
+    /// Content is encrypted, and no key was given.
+    may_be_sealed: bool,
+    found: Mutex<Found>,
+}
+
+/// What the threads found between them.
+#[derive(Default)]
+struct Found {
+    failure: Option<store::Error>,
+    sealed: u64,
+    /// The first entry with a part that says it was encrypted with a key which
+    /// is not among those given.
+    unopened: Option<u64>,
+    /// Deliveries whose content is not whole, with the first entry about each.
+    bare: HashMap<Uuid, u64>,
+    /// Deliveries whose content was erased by a rule.
+    erased: HashSet<Uuid>,
+}
+
+impl Found {
+    /// Content goes by a rule, and the rule leaves an entry: what is gone
+    /// without one was taken away.
+    fn all_erased_by_rule(self) -> Result<(), ProofFault> {
+        let taken = self
+            .bare
+            .into_iter()
+            .filter(|(id, _)| !self.erased.contains(id));
+        match taken.min_by_key(|(_, position)| *position) {
+            None => Ok(()),
+            Some((_, position)) => Err(ProofFault::Taken { position }),
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Digests a stretch of the log.
+    fn digest(&self, (from, to): (u64, u64), digests: &mut Digests) {
+        let mut reached = from;
+        let scanned = self.store.scan(from, to, &mut |entry| {
+            reached = entry.position + 1;
+            self.push(&entry, digests);
+            !digests.failed()
+        });
+        if let Err(error) = scanned {
+            self.found().failure.get_or_insert(match error {
+                store::Error::Damaged(what) => {
+                    store::Error::Damaged(format!("entry {reached}: {what}"))
+                }
+                other => other,
+            });
+        }
+    }
+
+    fn push(&self, entry: &EntryRef<'_>, digests: &mut Digests) {
+        let opened: Vec<(&PartRow, Option<Cow<'_, [u8]>>)> = entry
+            .parts
+            .iter()
+            .map(|part| (part, self.open(entry.position, part)))
+            .collect();
+        let facts = StoredPart {
+            name: "facts",
+            salt: entry.facts_salt,
+            bytes: entry.facts,
+        };
+        let plain = opened.iter().filter_map(|(part, plain)| {
+            Some(StoredPart {
+                name: &part.name,
+                salt: &part.salt,
+                bytes: plain.as_ref()?,
+            })
+        });
+        let parts: Vec<StoredPart<'_>> = std::iter::once(facts).chain(plain).collect();
+        let sealed = opened.len() + 1 - parts.len();
+        let stored = StoredEntry {
+            position: entry.position,
+            stream: self.names.get(&entry.stream).map_or("", String::as_str),
+            seq: entry.seq,
+            header: entry.header,
+            entry_hash: Some(entry.entry_hash),
+            prev_hash: None,
+            parts: &parts,
+        };
+        match Header::read(entry.header) {
+            Some(header) => {
+                self.note(entry, &header, sealed as u64);
+                digests.push_read(&stored, &header);
+            }
+            // For it to say what is wrong.
+            None => digests.push(&stored),
+        }
+    }
+
+    /// A part's content; `None` if it is encrypted with a key that was not given.
+    fn open<'p>(&self, position: u64, part: &'p PartRow) -> Option<Cow<'p, [u8]>> {
+        match self.vault.open_part(position, &part.name, &part.bytes) {
+            None if self.may_be_sealed => None,
+            // Compared as it is, it is not what the header commits to.
+            None if self.vault.has_key_of(&part.bytes) => Some(Cow::Borrowed(&part.bytes)),
+            None => {
+                let unopened = &mut self.found().unopened;
+                *unopened = Some(unopened.map_or(position, |first| first.min(position)));
+                None
+            }
+            plain => plain,
+        }
+    }
+
+    /// Remembers what is missing, and what was said to be.
+    fn note(&self, entry: &EntryRef<'_>, header: &Header<'_>, sealed: u64) {
+        if sealed > 0 {
+            self.found().sealed += sealed;
+        }
+        let is_erasure = header.event_type == CONTENT_ERASED;
+        if !is_erasure && header.parts.len() == entry.parts.len() + 1 {
+            return;
+        }
+        let Ok(event) = Event::read(&header.event_type, entry.facts) else {
+            return;
+        };
+        let about = match &event {
+            Event::Wake(wake::Event::DeliveryReceived(received)) => vec![received.delivery_id],
+            event => event.deliveries(),
+        };
+        let mut found = self.found();
+        for id in about {
+            match is_erasure {
+                true => drop(found.erased.insert(id)),
+                false => {
+                    let first = found.bare.entry(id).or_insert(entry.position);
+                    *first = entry.position.min(*first);
+                }
+            }
+        }
+    }
 }
 
 /// Writes the whole log up to its checkpoint as a self-contained file.
@@ -250,7 +365,7 @@ pub async fn export<W: Write>(
 ) -> Result<u64, ProofFault> {
     let head = store.head().await?.ok_or(ProofFault::Empty)?;
     let mut writer = ExportWriter::begin(out, key)?;
-    let mut ends: std::collections::HashMap<u64, Hash> = std::collections::HashMap::new();
+    let mut ends: HashMap<u64, Hash> = HashMap::new();
     let mut outcome: Result<(), ProofFault> = Ok(());
     store.scan(0, head.size, &mut |entry| {
         if entry.position % CHUNK == 0 {

@@ -26,7 +26,8 @@ pub enum RebuildFault {
     Header(u64),
 }
 
-/// Empties the views and fills them from the trail. No server may run.
+/// Empties the views and fills them from the trail. No server may run, and none
+/// starts before this has come to its end.
 pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u64, RebuildFault> {
     store.clear_views().await?;
     let size = store.head().await?.map_or(0, |head| head.size);
@@ -82,5 +83,6 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
         batch.streams = streams.into_values().collect();
         store.append(batch).await?;
     }
+    store.end_rebuild().await?;
     Ok(size)
 }

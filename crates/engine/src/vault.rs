@@ -161,30 +161,40 @@ impl Vault {
     /// remembers the current one.
     pub async fn check(&self, store: &dyn Store) -> Result<(), VaultFault> {
         let known = store.secret(CHECK).await?;
-        match (&known, self.body.first()) {
-            (None, None) => return Ok(()),
-            (Some(_), None) => return Err(VaultFault::KeyMissing),
-            (Some(check), Some(current)) => {
-                let opens = |cipher: &&Cipher| {
-                    check
-                        .get(1..)
-                        .is_some_and(|rest| rest.starts_with(&cipher.id))
-                        && cipher.open(check, CHECK.as_bytes()).is_some()
-                };
-                let with = self.body.iter().find(opens).ok_or(VaultFault::WrongKey)?;
-                if with.id == current.id {
-                    return Ok(());
-                }
-            }
-            (None, Some(_)) => {}
-        }
-        let current = &self.body[0];
+        let fits = self.fits(known.as_deref())?;
+        let Some(current) = self.body.first().filter(|_| !fits) else {
+            return Ok(());
+        };
         let sealed = current.seal(b"wakeful", CHECK.as_bytes())?;
         let batch = store::Batch {
             secrets: vec![(CHECK.to_owned(), sealed)],
             ..Default::default()
         };
         Ok(store.append(batch).await?)
+    }
+
+    /// For reading only: a wrong key is refused, and true means that there is
+    /// content which no key was given for.
+    pub async fn lacks_key(&self, store: &dyn Store) -> Result<bool, VaultFault> {
+        let known = store.secret(CHECK).await?;
+        match self.fits(known.as_deref()) {
+            Err(VaultFault::KeyMissing) => Ok(true),
+            fits => fits.map(|_| false),
+        }
+    }
+
+    /// Whether what is remembered was sealed with the current key; an error if
+    /// it was with none of those given.
+    fn fits(&self, known: Option<&[u8]>) -> Result<bool, VaultFault> {
+        let Some(known) = known else {
+            return Ok(self.body.is_empty());
+        };
+        let current = self.body.first().ok_or(VaultFault::KeyMissing)?;
+        let with = self.cipher_of(known).ok_or(VaultFault::WrongKey)?;
+        match with.open(known, CHECK.as_bytes()) {
+            Some(_) => Ok(with.id == current.id),
+            None => Err(VaultFault::WrongKey),
+        }
     }
 }
 

@@ -82,6 +82,9 @@ impl Writer {
             let opened = shared.keys.log.verifier().open(&head.note);
             opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
         }
+        if shared.store.is_rebuilding().await? {
+            return Err(StartFault::Unfinished);
+        }
         let core = Core::load(shared.store.as_ref()).await?;
         let mut writer = Writer {
             shared,

@@ -85,7 +85,8 @@ impl Place {
         let keys = Keys::open(self.directory.path()).unwrap();
         let vault = Vault::new(&keys.seal, &[]);
         let key = keys.log.verifier();
-        let verified = engine::proof::verify(store.as_ref(), &vault, key, Vec::new(), &|_, _| {});
+        let verified =
+            engine::proof::verify(store.as_ref(), &vault, Some(key), Vec::new(), &|_, _| {});
         verified
             .await
             .unwrap_or_else(|fault| panic!("{context}: {fault}"));

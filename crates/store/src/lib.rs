@@ -27,6 +27,8 @@ pub use query::{
     EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
 };
 pub use rows::*;
+/// The file of a store in its directory.
+pub use sqlite::FILE;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -41,9 +43,14 @@ pub fn open_read_only(directory: &Path) -> Result<Arc<dyn Store>> {
 }
 
 /// Puts a backup into a data directory that has no store; gives the keys that
-/// were in it, which are not kept in the store.
-pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-    sqlite::restore(file, directory)
+/// were in it, which are not kept in the store. Secrets that no key opens, in
+/// it or `with_seal_key` beside it, are left out.
+pub fn restore(
+    file: &Path,
+    directory: &Path,
+    with_seal_key: bool,
+) -> Result<Vec<(String, Vec<u8>)>> {
+    sqlite::restore(file, directory, with_seal_key)
 }
 
 /// One backend. The first group is for the single writer, which calls one
@@ -69,6 +76,10 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn scrub(&self) -> Result<()>;
     /// Empties the views, before they are rebuilt from the trail.
     async fn clear_views(&self) -> Result<()>;
+    /// The views are whole again.
+    async fn end_rebuild(&self) -> Result<()>;
+    /// Whether a rebuild was begun and not ended: the views are not to be used.
+    async fn is_rebuilding(&self) -> Result<bool>;
 
     /// Deliveries whose timer is due, soonest first.
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;

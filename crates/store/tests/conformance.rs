@@ -47,7 +47,7 @@ impl Backend for Sqlite {
     async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
         let elsewhere = self.0.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
-        let keys = store::restore(file, &elsewhere).unwrap();
+        let keys = store::restore(file, &elsewhere, false).unwrap();
         (store::open(&elsewhere).await.unwrap(), keys)
     }
 
@@ -832,7 +832,10 @@ async fn entries_and_history_come_in_order(backend: impl Backend) {
         let found = world.store.history(known.row.no).await.unwrap();
         let expected: Vec<EntryRow> = about
             .iter()
-            .map(|position| world.entries[*position as usize].clone())
+            .map(|position| EntryRow {
+                parts: Vec::new(),
+                ..world.entries[*position as usize].clone()
+            })
             .collect();
         assert_eq!(found, expected);
     }

@@ -11,6 +11,7 @@ use crate::{
     Hash, Header, Micros,
     entry::{self, FACTS, Salt},
     fault::{Fault, Reason},
+    turn::Turn,
 };
 
 /// An entry as a store or a file holds it.
@@ -66,6 +67,8 @@ pub struct Digests {
     pub(crate) streams: Names,
     /// For each stream, its workspaces.
     pub(crate) workspaces: Vec<Names>,
+    /// Turns of the log, with the number of their entry in this batch.
+    pub(crate) turns: Vec<(usize, Turn)>,
     /// Comes after all entries.
     pub(crate) fault: Option<Fault>,
 }
@@ -85,7 +88,7 @@ impl Digests {
     }
 
     /// For callers that had to read the header to find the entry.
-    pub(crate) fn push_read(&mut self, entry: &StoredEntry<'_>, header: &Header<'_>) {
+    pub fn push_read(&mut self, entry: &StoredEntry<'_>, header: &Header<'_>) {
         if self.fault.is_some() {
             return;
         }
@@ -119,6 +122,11 @@ impl Digests {
             return Err(Reason::StreamDiffers);
         }
         check_parts(header, entry.parts)?;
+        let facts = entry.parts.iter().find(|part| part.name == FACTS);
+        let facts = facts.map_or(b"".as_slice(), |facts| facts.bytes);
+        if let Some(turn) = Turn::read(&header.event_type, facts)? {
+            self.turns.push((self.entries.len(), turn));
+        }
         let stream = self.streams.number(entry.stream);
         if stream == self.workspaces.len() {
             self.workspaces.push(Names::default());

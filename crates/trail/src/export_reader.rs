@@ -161,7 +161,7 @@ impl Chunk {
 }
 
 /// Verifies a whole export: every line, every link, the root, the signature by
-/// one of `keys`, and that the log still begins with each checkpoint in `kept`.
+/// one of `keys` or by one that they handed the log over to, and that the log still begins with each checkpoint in `kept`.
 pub fn verify_export<R: BufRead + Send>(
     lines: R,
     keys: &Keyring,
@@ -169,10 +169,8 @@ pub fn verify_export<R: BufRead + Send>(
     threads: usize,
 ) -> Result<Report, Fault> {
     let mut reader = ExportReader::open(lines)?;
-    if !keys.keys().contains(reader.key()) {
-        return Err(Reason::KeyNotTrusted.at(0));
-    }
     let mut verifier = Verifier::new();
+    verifier.trust(keys.clone());
     for checkpoint in kept {
         if checkpoint.origin != keys.name() {
             return Err(Reason::OtherOrigin(checkpoint.origin).at(0));
@@ -187,7 +185,10 @@ pub fn verify_export<R: BufRead + Send>(
     )?;
     let size = verifier.size();
     let note = reader.note().ok_or_else(|| Reason::Truncated.at(size))?;
-    let checkpoint = reader.key().open(note);
+    let checkpoint = match verifier.trusts(reader.key()) {
+        true => reader.key().open(note),
+        false => return Err(Reason::KeyNotTrusted.at(0)),
+    };
     let checkpoint = checkpoint.map_err(|fault| Reason::from(fault).at(size))?;
     verifier.finish(&checkpoint)
 }

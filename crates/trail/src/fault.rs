@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Hash, Micros, checkpoint::CheckpointFault};
+use crate::{Hash, Micros, checkpoint::CheckpointFault, rotation::RotationFault};
 
 /// The first bad entry and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +36,8 @@ pub enum Reason {
     PartTwice(String),
     #[error("the part \"{0}\" is not the one its header commits to")]
     PartChanged(String),
+    #[error("it says that the log started, changed its key or was restored, but not how")]
+    TurnMalformed,
 
     // Its place among the others.
     #[error("the entry found here says it stands at {found}")]
@@ -52,6 +54,11 @@ pub enum Reason {
     LocalSeqBroken { expected: u64 },
     #[error("it does not follow the entry before it in its workspace")]
     LocalPrevDiffers,
+
+    #[error("it changes the log's key: {0}")]
+    Rotation(#[from] RotationFault),
+    #[error("it says that the log was restored from one that is not the log before it")]
+    RestoredFromOther,
 
     // The log against checkpoints.
     #[error("the log ends here, but its checkpoint counts {size} entries")]
@@ -98,6 +105,9 @@ impl Reason {
             Reason::PartUnknown(_) => "part_unknown",
             Reason::PartTwice(_) => "part_twice",
             Reason::PartChanged(_) => "part_changed",
+            Reason::TurnMalformed => "turn_malformed",
+            Reason::Rotation(fault) => fault.code(),
+            Reason::RestoredFromOther => "restored_from_other",
             Reason::OutOfPlace { .. } => "out_of_place",
             Reason::SeqBroken { .. } => "seq_broken",
             Reason::PrevHashDiffers => "prev_hash_differs",

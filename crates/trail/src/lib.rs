@@ -27,6 +27,7 @@ pub mod receipt;
 pub mod registry;
 pub mod rotation;
 pub mod time;
+mod turn;
 pub mod verify;
 
 pub use checkpoint::Checkpoint;

@@ -9,11 +9,14 @@
 
 use crate::{
     Hash, Micros,
-    checkpoint::Checkpoint,
+    checkpoint::{Checkpoint, CheckpointFault},
     digest::{Digested, Digests, LocalLink, Names, StoredEntry},
     entry,
     fault::{Fault, Reason},
+    key::VerifierKey,
     merkle::{Frontier, leaf_hash},
+    rotation::Keyring,
+    turn::Trust,
 };
 
 /// What was found when everything holds.
@@ -45,6 +48,7 @@ pub struct Verifier {
     erased: u64,
     times: Option<(Micros, Micros)>,
     origins: Vec<String>,
+    trust: Trust,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +68,22 @@ struct Chain {
 impl Verifier {
     pub fn new() -> Verifier {
         Verifier::default()
+    }
+
+    /// Whoever trusts one of these keys trusts those it hands the log over to.
+    /// Without any, [`Verifier::open`] trusts the key that the log names last.
+    pub fn trust(&mut self, keys: Keyring) {
+        self.trust.ring = Some(keys);
+    }
+
+    pub fn trusts(&self, key: &VerifierKey) -> bool {
+        let ring = self.trust.ring.as_ref();
+        ring.is_some_and(|ring| ring.keys().contains(key))
+    }
+
+    /// Opens a note of this log, after its entries were linked.
+    pub fn open(&self, note: &str) -> Result<Checkpoint, CheckpointFault> {
+        self.trust.open(note)
     }
 
     /// Registers a checkpoint that was kept elsewhere: the log must still begin
@@ -96,15 +116,23 @@ impl Verifier {
     pub fn link(&mut self, batch: &Digests) -> Result<(), Fault> {
         self.compare_kept()?;
         let places = self.places(batch);
-        for digested in &batch.entries {
+        let mut turns = batch.turns.iter().peekable();
+        for (n, digested) in batch.entries.iter().enumerate() {
             let (stream, locals) = &places[digested.stream];
-            self.link_one(digested, *stream, locals)
-                .map_err(|reason| Fault {
-                    position: self.size(),
-                    stream: Some(batch.streams.names()[digested.stream].to_string()),
-                    seq: Some(digested.seq),
-                    reason,
-                })?;
+            let place = self.size();
+            let turn = turns.next_if(|(at, _)| *at == n);
+            let before = turn.map(|(_, turn)| (turn, self.root()));
+            let linked = self.link_one(digested, *stream, locals);
+            let taken = linked.and_then(|()| match before {
+                None => Ok(()),
+                Some((turn, root)) => self.trust.take(turn, place, root),
+            });
+            taken.map_err(|reason| Fault {
+                position: place,
+                stream: Some(batch.streams.names()[digested.stream].to_string()),
+                seq: Some(digested.seq),
+                reason,
+            })?;
             self.compare_kept()?;
         }
         match &batch.fault {

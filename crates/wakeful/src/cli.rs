@@ -350,6 +350,10 @@ pub enum Trail {
         /// A checkpoint that was kept: finds rollback and rewriting
         #[arg(long, value_name = "FILE")]
         since: Vec<PathBuf>,
+        /// Also compare what requests are answered from with what the trail
+        /// says, on a copy
+        #[arg(long, conflicts_with = "file")]
+        views: bool,
     },
     /// Write the whole log as a self-contained file
     Export { file: PathBuf },

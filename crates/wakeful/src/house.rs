@@ -2,8 +2,9 @@
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
-    os::unix::fs::DirBuilderExt as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -52,6 +53,12 @@ pub fn lock(directory: &Path) -> Result<Lock> {
     }
 }
 
+/// A new file that only its owner can read.
+pub fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
 pub fn body_keys(file: Option<&Path>) -> Result<Vec<Seed>> {
     let Some(file) = file else {
         return Ok(Vec::new());
@@ -61,14 +68,25 @@ pub fn body_keys(file: Option<&Path>) -> Result<Vec<Seed>> {
     Vault::read_body_keys(&text).with_context(|| format!("in {}", file.display()))
 }
 
+/// For content alone: no secret is opened with it.
+pub fn body_vault(file: Option<&Path>) -> Result<Vault> {
+    let seal = keys::seed(&"0".repeat(64)).context("a seed")?;
+    Ok(Vault::new(&seal, &body_keys(file)?))
+}
+
 /// What an engine on this directory is made of. The directory must be locked.
 pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
     let store = store::open(directory)
         .await
         .context("could not open the data")?;
     finish_rotation(directory, store.as_ref()).await?;
+    setup_of(directory, store, &body_keys(body_key)?)
+}
+
+/// The same, on a store that is open already.
+pub fn setup_of(directory: &Path, store: Arc<dyn store::Store>, body: &[Seed]) -> Result<Setup> {
     let keys = Keys::open(directory).context("could not open the keys")?;
-    let vault = Vault::new(&keys.seal, &body_keys(body_key)?);
+    let vault = Vault::new(&keys.seal, body);
     Ok(Setup {
         store,
         keys,

@@ -30,7 +30,11 @@ pub fn copy(
 }
 
 /// Copies a backup into an empty place and takes the keys out of it.
-pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+pub fn restore(
+    file: &Path,
+    directory: &Path,
+    with_seal_key: bool,
+) -> Result<Vec<(String, Vec<u8>)>> {
     let target = directory.join(FILE);
     let placed = match target.exists() {
         true => Err(std::io::ErrorKind::AlreadyExists.into()),
@@ -39,7 +43,7 @@ pub fn restore(file: &Path, directory: &Path) -> Result<Vec<(String, Vec<u8>)>> 
     placed.map_err(|error| Error::Unavailable(Box::new(error)))?;
     let mut connection = Connection::open(&target).map_err(failed)?;
     schema::migrate(&mut connection)?;
-    take_keys(&connection).map_err(failed)
+    take_keys(&connection, with_seal_key).map_err(failed)
 }
 
 fn copy_bytes(from: &Path, to: &Path) -> std::io::Result<u64> {
@@ -47,7 +51,10 @@ fn copy_bytes(from: &Path, to: &Path) -> std::io::Result<u64> {
     std::io::copy(&mut std::fs::File::open(from)?, &mut to)
 }
 
-fn take_keys(connection: &Connection) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
+fn take_keys(
+    connection: &Connection,
+    with_seal_key: bool,
+) -> rusqlite::Result<Vec<(String, Vec<u8>)>> {
     connection.execute_batch("PRAGMA secure_delete = ON;")?;
     let keys = connection
         .prepare("SELECT substr(name, ?2), sealed FROM secrets WHERE name GLOB ?1")?
@@ -59,7 +66,7 @@ fn take_keys(connection: &Connection) -> rusqlite::Result<Vec<(String, Vec<u8>)>
         "DELETE FROM secrets WHERE name GLOB ?1",
         [format!("{KEYS}*")],
     )?;
-    if keys.is_empty() {
+    if keys.is_empty() && !with_seal_key {
         // Sealed with a key that is not here: to be made anew.
         connection.execute("DELETE FROM secrets WHERE name GLOB 'webhook/*'", [])?;
     }

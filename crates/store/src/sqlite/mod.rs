@@ -22,7 +22,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 
@@ -117,12 +117,12 @@ impl Sqlite {
 
     pub fn open_read_only(directory: &Path) -> Result<Sqlite> {
         let path = directory.join(FILE);
+        let readers = Readers::of_copy(path.clone());
         // Fails here, rather than at the first read, when there is none.
-        let connection =
-            Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+        let ids = readers.with(|connection| Ids::load(connection).map_err(failed))?;
         Ok(Sqlite {
-            ids: Ids::load(&connection).map_err(failed)?,
-            readers: Arc::new(Readers::new(path.clone())),
+            ids,
+            readers: Arc::new(readers),
             path,
             writer: None,
         })
@@ -253,6 +253,16 @@ impl Store for Sqlite {
         write::clear_views(&mut *self.writer()?).map_err(failed)?;
         self.ids.clear();
         Ok(())
+    }
+
+    async fn end_rebuild(&self) -> Result<()> {
+        let writer = self.writer()?;
+        let ended = writer.execute("DELETE FROM rebuilding", []);
+        ended.map(drop).map_err(failed)
+    }
+
+    async fn is_rebuilding(&self) -> Result<bool> {
+        self.read(|connection| connection.prepare("SELECT 1 FROM rebuilding")?.exists([]))
     }
 
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {

@@ -2,7 +2,8 @@
 //! are kept, with their prepared statements.
 
 use std::{
-    path::PathBuf,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -15,6 +16,9 @@ const KEPT: usize = 8;
 
 pub struct Readers {
     path: PathBuf,
+    /// Nothing can write there, not even the files that readers and writers
+    /// agree with each other in.
+    immutable: bool,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -22,8 +26,26 @@ impl Readers {
     pub fn new(path: PathBuf) -> Readers {
         Readers {
             path,
+            immutable: false,
             idle: Mutex::new(Vec::new()),
         }
+    }
+
+    /// For a copy that may lie where nothing can be written.
+    pub fn of_copy(path: PathBuf) -> Readers {
+        let mut readers = Readers::new(path);
+        let usable = |readers: &Readers| {
+            readers.with(|connection| {
+                let found = connection.query_row("SELECT 1 FROM sqlite_schema", [], |_| Ok(()));
+                found.map_err(failed)
+            })
+        };
+        let mut log = readers.path.clone().into_os_string();
+        log.push("-wal");
+        if usable(&readers).is_err() && !Path::new(&log).exists() {
+            readers.immutable = true;
+        }
+        readers
     }
 
     pub fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
@@ -46,11 +68,32 @@ impl Readers {
 
     fn connect(&self) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(failed)?;
+        let connection = match self.immutable {
+            false => Connection::open_with_flags(&self.path, flags),
+            true => {
+                let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+                Connection::open_with_flags(immutable_uri(&self.path), flags)
+            }
+        };
+        let connection = connection.map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -4096;")
             .map_err(failed)?;
         Ok(connection)
     }
+}
+
+/// The path as a URI, which alone can say that nothing writes there.
+fn immutable_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri + "?immutable=1"
 }

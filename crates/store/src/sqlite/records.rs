@@ -177,7 +177,7 @@ pub fn stream_entries(
 }
 
 pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<EntryRow>> {
-    let mut found: Vec<EntryRow> = connection
+    connection
         .prepare_cached(&format!(
             "SELECT {ENTRY} FROM entries WHERE position = ?1
              UNION ALL
@@ -186,11 +186,7 @@ pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<E
              ORDER BY position"
         ))?
         .query_map([delivery as i64], entry)?
-        .collect::<rusqlite::Result<_>>()?;
-    for entry in &mut found {
-        entry.parts = parts(connection, entry.position)?;
-    }
-    Ok(found)
+        .collect()
 }
 
 /// Walks two ordered tables side by side, without a look-up for each entry.

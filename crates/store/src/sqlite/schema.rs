@@ -114,6 +114,9 @@ CREATE TABLE accounts (
     PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;
 
+-- Has a row while the views are being rebuilt.
+CREATE TABLE rebuilding (one INTEGER PRIMARY KEY CHECK (one = 1));
+
 -- Without contentless_delete, which would only mark words as deleted: what was
 -- indexed is told to the index again, and secure-delete removes it from its pages.
 CREATE VIRTUAL TABLE search USING fts5 (

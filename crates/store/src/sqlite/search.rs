@@ -7,6 +7,11 @@ use crate::sqlite::records;
 
 /// What of one `details` is indexed: enough to find it by, not a copy.
 const DETAILS_BYTES: usize = 64 << 10;
+/// So much text is indexed in one transaction: some ten milliseconds.
+const STEP_BYTES: usize = 128 << 10;
+/// A shorter word must occur as it is: so many words begin with one letter that
+/// to look through them all would take longer the more there is.
+const PREFIX_LETTERS: usize = 3;
 
 /// Indexes the next deliveries; true while there are more.
 pub fn index_some(
@@ -26,7 +31,7 @@ pub fn index_some(
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut last = next;
-    let mut count = 0;
+    let (mut count, mut bytes) = (0, 0);
     {
         let mut rows = transaction.prepare_cached(
             "SELECT d.no, s.name, d.headline, d.summary, d.erased
@@ -55,16 +60,49 @@ pub fn index_some(
             }
             last = no as i64;
             count += 1;
+            bytes += details.map_or(0, |details| details.len());
+            if bytes >= STEP_BYTES {
+                break;
+            }
         }
     }
     transaction.execute("UPDATE indexed SET next = ?1", [last + 1])?;
     transaction.commit()?;
-    Ok(count == limit)
+    Ok(count == limit || bytes >= STEP_BYTES)
 }
 
-/// What of `details` is in the index: the same each time it is asked.
-fn indexed_text(details: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(&details[..details.len().min(DETAILS_BYTES)])
+/// What of `details` is in the index: the same each time it is asked. The words
+/// as they are meant, for an escape would stick to the word after it.
+fn indexed_text(details: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&details[..details.len().min(DETAILS_BYTES)]);
+    let mut meant = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        meant.push_str(plain);
+        let unicode = |text: &str| u16::from_str_radix(text.get(1..5)?, 16).ok();
+        rest = match escape.bytes().next() {
+            Some(b'u') => {
+                let first = unicode(escape);
+                let second = escape.get(5..).and_then(|rest| rest.strip_prefix('\\'));
+                let pair = first.into_iter().chain(second.and_then(unicode));
+                match char::decode_utf16(pair).next() {
+                    Some(Ok(letter)) => {
+                        meant.push(letter);
+                        &escape[if letter.len_utf16() == 2 { 11 } else { 5 }..]
+                    }
+                    _ => escape,
+                }
+            }
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                // None of them is part of a word.
+                meant.push(' ');
+                &escape[1..]
+            }
+            _ => escape,
+        };
+    }
+    meant.push_str(rest);
+    meant
 }
 
 /// Removes the words of deliveries' details, which must still be there: the
@@ -100,7 +138,8 @@ pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Res
     Ok(())
 }
 
-/// The newest deliveries in which all words occur, each as a word or its beginning.
+/// The newest deliveries in which all words occur, each as a word or, from
+/// [`PREFIX_LETTERS`] letters on, as its beginning.
 pub fn matches(
     connection: &Connection,
     words: &str,
@@ -112,7 +151,11 @@ pub fn matches(
         .split(|c: char| c.is_whitespace() || c == '\0')
         .filter(|word| !word.is_empty())
         .take(16)
-        .map(|word| format!("\"{}\"*", word.replace('"', "\"\"")))
+        .map(|word| {
+            let prefix = word.chars().count() >= PREFIX_LETTERS;
+            let quoted = word.replace('"', "\"\"");
+            format!("\"{quoted}\"{}", if prefix { "*" } else { "" })
+        })
         .collect();
     if query.is_empty() {
         return Ok(Vec::new());
@@ -127,4 +170,27 @@ pub fn matches(
             Ok((no as i64, no))
         })?
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_indexed_as_they_are_meant_and_not_as_they_are_escaped() {
+        for (details, meant) in [
+            (
+                r##""# Title\nalpha \u00e9clair""##,
+                "\"# Title alpha \u{e9}clair\"",
+            ),
+            (r#"{"a":"\ud83d\ude00x"}"#, "{\"a\":\"\u{1f600}x\"}"),
+            (r#""\\n\"q""#, "\" n q\""),
+            // Cut in the middle, or never JSON.
+            (r#""\u00"#, "\"u00"),
+            (r#""\ud83dx"#, "\"ud83dx"),
+            (r#""\"#, "\""),
+        ] {
+            assert_eq!(indexed_text(details.as_bytes()), meant, "{details}");
+        }
+    }
 }

@@ -388,6 +388,7 @@ fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
 
 pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute("INSERT OR IGNORE INTO rebuilding VALUES (1)", [])?;
     for view in schema::VIEWS {
         transaction.execute(&format!("DELETE FROM {view}"), [])?;
     }

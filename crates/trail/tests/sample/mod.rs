@@ -53,11 +53,15 @@ impl Log {
     pub fn sample() -> Log {
         let mut log = Log::empty();
         let none: &[&str] = &[];
+        let started = format!(
+            r#"{{"algorithm":"sha256","key":"{}","origin":"{ORIGIN}"}}"#,
+            log.key.verifier()
+        );
         log.add(
             "admin",
             None,
             "log_started",
-            vec![part(FACTS, r#"{"algorithm":"sha256"}"#, 0)],
+            vec![part(FACTS, &started, 0)],
             none,
         );
         let agent = "agent/ag_1";
@@ -87,6 +91,11 @@ impl Log {
             &["details", "payload"],
         );
         log
+    }
+
+    /// An entry of facts alone, on the stream of the log's own turns.
+    pub fn turn(&mut self, event_type: &'static str, facts: &str) {
+        self.add("admin", None, event_type, vec![part(FACTS, facts, 70)], &[]);
     }
 
     pub fn add(

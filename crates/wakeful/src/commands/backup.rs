@@ -1,16 +1,22 @@
 //! Backup and restore.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, Result, bail};
-use engine::{Engine, keys};
+use engine::{Engine, keys, proof};
 use serde_json::json;
 
 use crate::{
     Ending,
     cli::Place,
     connect, house,
-    output::{print_json, say},
+    output::{Progress, print_json, say},
 };
 
 pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Ending> {
@@ -32,17 +38,15 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
         }
     }
     // Made under another name, so that a file of this name is a whole backup.
-    let partial = file.with_extension("partial");
-    let _ = fs::remove_file(&partial);
-    fs::File::create_new(&partial)
-        .and_then(|made| made.set_permissions(fs::Permissions::from_mode(0o600)))
+    let partial = with_suffix(file, ".partial");
+    house::create_private(&partial)
         .with_context(|| format!("could not create {}", partial.display()))?;
-    store
-        .backup(&partial, inside)
-        .await
-        .context("the copy failed")?;
-    fs::File::open(&partial)?.sync_all()?;
-    fs::rename(&partial, file)?;
+    let made = copy(store.as_ref(), &partial, inside, file).await;
+    if made.is_err() {
+        let _ = fs::remove_file(&partial);
+        let _ = fs::remove_file(with_suffix(&partial, "-journal"));
+    }
+    made.context("the copy failed")?;
     match place.json {
         true => print_json(&json!({ "file": file, "with_keys": with_keys })),
         false if with_keys => say("Backed up, with the keys: keep the file as safe as them."),
@@ -51,6 +55,30 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
         }
     }
     Ok(Ending::Done)
+}
+
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+async fn copy(
+    store: &dyn store::Store,
+    partial: &Path,
+    inside: Vec<(String, Vec<u8>)>,
+    file: &Path,
+) -> Result<()> {
+    store.backup(partial, inside).await?;
+    put_in_place(partial, file)
+}
+
+/// Durable before it has its name, and its name durable too.
+fn put_in_place(from: &Path, to: &Path) -> Result<()> {
+    fs::File::open(from)?.sync_all()?;
+    fs::rename(from, to)?;
+    let directory = to.parent().filter(|path| !path.as_os_str().is_empty());
+    Ok(fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?)
 }
 
 pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
@@ -62,36 +90,96 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
     }
     let directory = connect::directory(place)?;
     let _lock = house::lock(&directory)?;
-    let inside = store::restore(file, &directory).with_context(|| {
-        format!(
-            "could not restore into {}; it must hold no data yet",
+    if directory.join(store::FILE).exists() {
+        bail!(
+            "{} holds data already; restore into another",
             directory.display()
-        )
-    })?;
-    let keys_directory = directory.join(keys::DIRECTORY);
-    if let Some((_, seal)) = inside.iter().find(|(name, _)| name == keys::SEAL_KEY) {
-        fs::create_dir_all(&keys_directory)?;
-        fs::set_permissions(&keys_directory, fs::Permissions::from_mode(0o700))?;
-        let path = keys_directory.join(keys::SEAL_KEY);
-        fs::write(&path, seal)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        );
     }
-    // A new origin and key: whoever kept the old log's checkpoints can tell.
-    let setup = house::setup(&directory, place.body_key.as_deref()).await?;
-    let origin = setup.keys.log.name().to_owned();
-    Engine::continue_log(setup).await?;
+    // Beside the place, so that what is there is whole and was verified.
+    let staging = directory.join("restoring");
+    if staging.exists() {
+        fs::remove_dir_all(&staging).context("could not remove what an earlier try left")?;
+    }
+    create_private_directory(&staging)?;
+    let restored = restore_into(place, file, &directory, &staging).await;
+    fs::remove_dir_all(&staging).context("could not remove the directory restoring")?;
+    let (origin, with_keys) = restored?;
     match place.json {
-        true => print_json(&json!({ "origin": origin, "with_keys": !inside.is_empty() })),
+        true => print_json(&json!({ "origin": origin, "with_keys": with_keys })),
         false => {
             say(&format!(
                 "Restored. The log goes on as {origin}, and its next entry says so."
             ));
-            if inside.is_empty() {
-                say(
-                    "The backup had no keys: make new webhook secrets with wakeful webhook secret.",
-                );
+            if !with_keys {
+                say("There were no keys: make new webhook secrets with wakeful webhook secret.");
             }
         }
     }
     Ok(Ending::Done)
+}
+
+/// Gives the log's new origin, and whether the key of the secrets is there.
+async fn restore_into(
+    place: &Place,
+    file: &Path,
+    directory: &Path,
+    staging: &Path,
+) -> Result<(String, bool)> {
+    let keys_directory = directory.join(keys::DIRECTORY);
+    let (seal, trail) = (
+        keys_directory.join(keys::SEAL_KEY),
+        keys_directory.join(keys::TRAIL_KEY),
+    );
+    let inside = store::restore(file, staging, seal.exists()).context("this is no backup")?;
+    let inside = |name: &str| inside.iter().find(|(held, _)| held == name);
+    if let (Some((_, key)), false) = (inside(keys::SEAL_KEY), seal.exists()) {
+        create_private_directory(&keys_directory)?;
+        house::create_private(&seal)?.write_all(key)?;
+    }
+    // Whose log it was: the key says it, or else the log itself.
+    let known = match inside(keys::TRAIL_KEY) {
+        Some((_, key)) => {
+            let held = staging.join(keys::TRAIL_KEY);
+            house::create_private(&held)?.write_all(key)?;
+            Some(keys::read_trail_key(&held)?)
+        }
+        None => keys::read_trail_key(&trail).ok(),
+    };
+    let with_keys = seal.exists();
+    let body_keys = house::body_keys(place.body_key.as_deref())?;
+    let store = store::open(staging).await.context("this is no backup")?;
+    let progress = Progress::new("verified");
+    let verified = proof::verify(
+        store.as_ref(),
+        &house::body_vault(place.body_key.as_deref())?,
+        known.as_ref().map(|key| key.verifier()),
+        Vec::new(),
+        &|done, all| progress.at(done, all),
+    )
+    .await;
+    progress.finish();
+    verified.context("the backup does not verify, and was not restored")?;
+
+    // A new origin and key: whoever kept the old log's checkpoints can tell.
+    if trail.exists() {
+        fs::rename(&trail, with_suffix(&trail, ".before-restore"))?;
+    }
+    let setup = house::setup_of(directory, Arc::clone(&store), &body_keys)?;
+    setup.vault.check(setup.store.as_ref()).await?;
+    let origin = setup.keys.log.name().to_owned();
+    Engine::continue_log(setup).await?;
+    // All of it into the one file.
+    store.scrub().await?;
+    drop(store);
+    put_in_place(&staging.join(store::FILE), &directory.join(store::FILE))?;
+    Ok((origin, with_keys))
+}
+
+fn create_private_directory(path: &Path) -> Result<()> {
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.with_context(|| format!("could not create {}", path.display()))
 }

@@ -9,11 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use client::encode;
-use engine::{
-    Vault,
-    keys::{self, Seed},
-    proof,
-};
+use engine::{keys, proof};
 use serde_json::{Value, json};
 use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
 
@@ -75,12 +71,14 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             file: Some(file),
             key,
             since,
+            ..
         } => verify_file(place, &file, &key, &since),
         Trail::Verify {
             file: None,
             key,
             since,
-        } => verify_data(place, &key, &since).await,
+            views,
+        } => verify_data(place, &key, &since, views).await,
         Trail::Export { file } => export(place, &file).await,
         Trail::Rebuild => rebuild(place).await,
         Trail::RotateKey => rotate_key(place).await,
@@ -142,13 +140,12 @@ fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Check
     files.iter().map(read).collect()
 }
 
-/// For bodies alone: no secret is opened with it.
-fn vault(body_key: Option<&Path>) -> Result<Vault> {
-    let seal: Seed = keys::seed(&"0".repeat(64)).context("a seed")?;
-    Ok(Vault::new(&seal, &house::body_keys(body_key)?))
-}
-
-async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) -> Result<Ending> {
+async fn verify_data(
+    place: &Place,
+    keys_given: &[String],
+    since: &[PathBuf],
+    views: bool,
+) -> Result<Ending> {
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
@@ -170,8 +167,8 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
-        &vault(place.body_key.as_deref())?,
-        &known[0],
+        &house::body_vault(place.body_key.as_deref())?,
+        known.first(),
         kept,
         &|done, all| progress.at(done, all),
     )
@@ -179,13 +176,22 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
     progress.finish();
     match verified {
         Ok(found) => {
-            let sealed = found.sealed;
-            report(
-                place,
-                &found.report,
-                sealed,
-                progress.elapsed().as_secs_f64(),
-            );
+            let seconds = progress.elapsed().as_secs_f64();
+            if views {
+                let changed = changed_views(store.as_ref()).await?;
+                if !changed.is_empty() {
+                    let what = format!(
+                        "the trail is whole, but these views are not what it says: {}; \
+                         stop the server and run `wakeful trail rebuild`",
+                        changed.join(", ")
+                    );
+                    return Ok(unverified(place, "views_differ", &what));
+                }
+            }
+            report(place, &found.report, found.sealed, seconds);
+            if views && !place.json {
+                print("the views that requests are answered from are what it says");
+            }
             Ok(Ending::Done)
         }
         Err(proof::ProofFault::Trail(fault)) => {
@@ -193,6 +199,12 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
         }
         Err(fault @ proof::ProofFault::Checkpoint(_)) => {
             Ok(unverified(place, "checkpoint", &fault.to_string()))
+        }
+        Err(fault @ proof::ProofFault::OtherKey { .. }) => {
+            Ok(unverified(place, "part_unopened", &fault.to_string()))
+        }
+        Err(fault @ proof::ProofFault::Taken { .. }) => {
+            Ok(unverified(place, "part_missing", &fault.to_string()))
         }
         Err(proof::ProofFault::Store(store::Error::Damaged(what))) => {
             Ok(unverified(place, "damaged", &what))
@@ -309,18 +321,23 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
         .context("could not read the log's key")?;
     let store = store::open_read_only(&directory)
         .with_context(|| format!("there is no data in {}", directory.display()))?;
-    let out =
-        File::create_new(file).with_context(|| format!("could not create {}", file.display()))?;
+    // All content is in it, readable.
+    let out = house::create_private(file)
+        .with_context(|| format!("could not create {}", file.display()))?;
     let progress = Progress::new("exported");
     let written = proof::export(
         store.as_ref(),
-        &vault(place.body_key.as_deref())?,
+        &house::body_vault(place.body_key.as_deref())?,
         own.verifier(),
-        BufWriter::with_capacity(1 << 20, out),
+        BufWriter::with_capacity(1 << 20, &out),
         &|done, all| progress.at(done, all),
     )
     .await;
     progress.finish();
+    let written = written.and_then(|entries| {
+        out.sync_all()?;
+        Ok(entries)
+    });
     let entries = match written {
         Ok(entries) => entries,
         Err(fault) => {
@@ -344,18 +361,8 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     let directory = connect::directory(place)?;
     let _lock = house::lock(&directory)?;
     let setup = house::setup(&directory, place.body_key.as_deref()).await?;
-    let progress = Progress::new("rebuilt");
-    let before = setup.store.view_digests().await?;
-    let entries =
-        engine::rebuild::rebuild(setup.store.as_ref(), &|done, all| progress.at(done, all)).await?;
-    progress.finish();
-    let after = setup.store.view_digests().await?;
-    let changed: Vec<&str> = before
-        .iter()
-        .zip(&after)
-        .filter(|(before, after)| before != after)
-        .map(|(before, _)| before.0.as_str())
-        .collect();
+    setup.vault.check(setup.store.as_ref()).await?;
+    let (entries, changed) = rebuild_and_compare(setup.store.as_ref()).await?;
     match place.json {
         true => print_json(&json!({ "entries": entries, "changed": changed })),
         false if changed.is_empty() => {
@@ -367,6 +374,31 @@ async fn rebuild(place: &Place) -> Result<Ending> {
         )),
     }
     Ok(Ending::Done)
+}
+
+/// Gives the number of entries, and the views that were not what the trail says.
+async fn rebuild_and_compare(store: &dyn store::Store) -> Result<(u64, Vec<String>)> {
+    let before = store.view_digests().await?;
+    let progress = Progress::new("rebuilt");
+    let entries = engine::rebuild::rebuild(store, &|done, all| progress.at(done, all)).await?;
+    progress.finish();
+    let after = store.view_digests().await?;
+    let differing = before.into_iter().zip(after);
+    let differing = differing.filter(|(before, after)| before != after);
+    Ok((entries, differing.map(|(before, _)| before.0).collect()))
+}
+
+/// The views of a copy, made anew: no server has to stop for it.
+async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
+    let scratch = tempfile::tempdir().context("no room for a copy")?;
+    let file = scratch.path().join(store::FILE);
+    drop(house::create_private(&file)?);
+    store
+        .backup(&file, Vec::new())
+        .await
+        .context("the copy failed")?;
+    let copy = store::open(scratch.path()).await?;
+    Ok(rebuild_and_compare(copy.as_ref()).await?.1)
 }
 
 async fn rotate_key(place: &Place) -> Result<Ending> {
