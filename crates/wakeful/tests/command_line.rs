@@ -454,6 +454,33 @@ async fn an_agent_that_an_orchestrator_names_and_nobody_made_is_told() {
     assert!(!said.contains("no agent a "), "{said}");
 }
 
+#[tokio::test]
+async fn details_may_not_be_allowed_to_grow_beyond_what_the_log_can_carry() {
+    let mut house = House::empty();
+    let refused = house.try_serve(&["--max-details", "16777217"]).await;
+    assert!(refused.unwrap_err().contains("at most 16777216 bytes"));
+    house
+        .try_serve(&["--max-details", "16777216"])
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_agents_may_not_use_is_refused() {
+    let scene = Scene::start().await;
+    let prompt = |address| ["prompt", "--agent", "a", "--address", address];
+    scene.ends(2, &prompt("http://wake.example.com"), "is not HTTPS");
+    scene.ends(2, &prompt("wake.example.com"), "is not an address");
+    let text = scene.done(&prompt("https://h/wake/v1"));
+    assert!(text.contains("POST https://h/wake/v1/deliver"));
+    let unknown = ["prompt", "--agent", "nobody", "--address", "https://h"];
+    scene.ends(1, &unknown, "nobody");
+    let mut house = House::empty();
+    let address = ["--address", "http://wake.example.com"];
+    let refused = house.try_serve(&address).await.unwrap_err();
+    assert!(refused.contains("is not HTTPS"), "{refused}");
+}
+
 #[test]
 fn common_options_that_a_command_has_no_use_for_are_refused() {
     let house = House::empty();
