@@ -6,7 +6,7 @@
 mod harness;
 
 use std::{
-    io::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
@@ -493,6 +493,44 @@ fn common_options_that_a_command_has_no_use_for_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(text(&output.stderr).contains(because), "{output:?}");
     }
+}
+
+#[tokio::test]
+async fn a_demo_that_is_stopped_ends_without_a_complaint() {
+    let mut demo = Command::new(WAKEFUL)
+        .args(["demo", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut export = String::new();
+    let mut printed = BufReader::new(demo.stdout.take().unwrap());
+    printed.read_line(&mut export).unwrap();
+    let set: Vec<(&str, &str)> = export
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='))
+        .collect();
+    // All three agents work by now, two of them in the middle of a request.
+    harness::eventually("the crew has delivered", || async {
+        let inbox = Command::new(WAKEFUL)
+            .arg("inbox")
+            .envs(set.clone())
+            .output();
+        text(&inbox.unwrap().stdout).lines().count() == 4
+    })
+    .await;
+    let id = demo.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = demo.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(!said.contains("stopped"), "{said}");
 }
 
 /// Moves the cursor, changes colours, sets titles, hides or reorders text.
