@@ -1,17 +1,17 @@
 //! An agent's side of WAKE.
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use tokio::{
-    io::AsyncWriteExt as _,
-    time::{Instant, sleep},
-};
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 use wake::{Kind, Status};
 
-use crate::server::{Reply, Server, ServerFault};
+use crate::{
+    log::{Log, Received},
+    server::{Reply, Server, ServerFault},
+};
 
 /// How long one long poll waits.
 const WAIT_SECONDS: u64 = 30;
@@ -30,8 +30,10 @@ pub enum AgentFault {
     ForeignDelivery,
     #[error("the server's answer cannot be read")]
     Unreadable,
-    #[error("the local log cannot be written: {0}")]
-    Log(#[from] std::io::Error),
+    #[error("the local log cannot be kept: {0}")]
+    Log(#[from] io::Error),
+    #[error("delivered as {id}, but the local log cannot be kept: {fault}")]
+    NotLogged { id: Uuid, fault: io::Error },
 }
 
 /// What to deliver.
@@ -41,7 +43,7 @@ pub struct Delivery {
     pub headline: String,
     pub summary: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
+    pub details: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callback_webhook: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,8 +56,12 @@ pub struct Answer {
     pub delivery_id: Uuid,
     pub status: Status,
     pub feedback: Option<String>,
-    pub edited_content: Option<Value>,
+    /// As the human wrote it: an object or a string.
+    pub edited_content: Option<Box<RawValue>>,
     pub responded_at: Option<trail::Micros>,
+    /// What was written was erased under a retention rule.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub content_erased: bool,
 }
 
 /// How waiting for an answer ended.
@@ -66,74 +72,95 @@ pub enum Outcome {
     TimedOut,
 }
 
+/// One page of a sweep.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Page {
+    pub deliveries: Vec<Answer>,
+    pub total: u64,
+    pub next_since: Option<String>,
+}
+
 /// An agent with its key and its log.
 #[derive(Debug)]
 pub struct Agent {
     server: Server,
     agent_id: String,
     provider: String,
-    log: Option<PathBuf>,
-    own: HashSet<Uuid>,
+    log: Log,
 }
 
 impl Agent {
-    pub fn new(server: Server, agent_id: &str, provider: &str, log: Option<PathBuf>) -> Agent {
-        let (agent_id, provider) = (agent_id.to_owned(), provider.to_owned());
-        Agent {
+    /// Opens the log first: deliveries of earlier processes are in it, and their
+    /// answers are ours too.
+    pub fn new(
+        server: Server,
+        agent_id: &str,
+        provider: &str,
+        log: &Path,
+    ) -> Result<Agent, AgentFault> {
+        let mut log = Log::open(log)?;
+        log.recall()?;
+        Ok(Agent {
             server,
-            agent_id,
-            provider,
+            agent_id: agent_id.to_owned(),
+            provider: provider.to_owned(),
             log,
-            own: HashSet::new(),
-        }
+        })
     }
 
     pub async fn deliver(&mut self, delivery: &Delivery) -> Result<Uuid, AgentFault> {
-        let mut body = json!(delivery);
-        body["agent_id"] = self.agent_id.clone().into();
-        body["provider"] = self.provider.clone().into();
+        #[derive(Serialize)]
+        struct Body<'a> {
+            agent_id: &'a str,
+            provider: &'a str,
+            #[serde(flatten)]
+            delivery: &'a Delivery,
+        }
+        let body = Body {
+            agent_id: &self.agent_id,
+            provider: &self.provider,
+            delivery,
+        };
+        let bytes = serde_json::to_vec(&body).map_err(io::Error::from)?;
         let reply = self
-            .request(
-                "POST",
-                "/wake/v1/deliver",
-                Some(body.to_string().into_bytes()),
-            )
+            .request("POST", "/wake/v1/deliver", Some(bytes))
             .await?;
-        let id = reply.json()["delivery_id"]
-            .as_str()
-            .and_then(|id| Uuid::try_parse(id).ok());
-        let id = id.ok_or(AgentFault::Unreadable)?;
-        self.own.insert(id);
-        self.write_log(&json!({ "delivered": id, "delivery": body }))
-            .await?;
+        let received: Received =
+            serde_json::from_slice(&reply.body).map_err(|_| AgentFault::Unreadable)?;
+        let id = received.delivery_id;
+        self.log
+            .delivered(&received, &body)
+            .map_err(|fault| AgentFault::NotLogged { id, fault })?;
         Ok(id)
     }
 
     /// The answer as it stands, waiting up to `wait` for one.
-    pub async fn response(&self, id: Uuid, wait: Duration) -> Result<Answer, AgentFault> {
+    pub async fn response(&mut self, id: Uuid, wait: Duration) -> Result<Answer, AgentFault> {
         let seconds = wait.as_secs().min(WAIT_SECONDS);
         let path = format!("/wake/v1/response/{id}?wait={seconds}");
         let reply = self.request("GET", &path, None).await?;
         let answer: Answer =
             serde_json::from_slice(&reply.body).map_err(|_| AgentFault::Unreadable)?;
-        match answer.delivery_id == id {
-            true => Ok(answer),
-            false => Err(AgentFault::ForeignDelivery),
+        if answer.delivery_id != id {
+            return Err(AgentFault::ForeignDelivery);
         }
+        if answer.status != Status::Pending {
+            self.log.answered(&answer)?;
+        }
+        Ok(answer)
     }
 
     /// Waits for an answer, no longer than `timeout`.
-    pub async fn wait(&self, id: Uuid, timeout: Duration) -> Result<Outcome, AgentFault> {
+    pub async fn wait(&mut self, id: Uuid, timeout: Duration) -> Result<Outcome, AgentFault> {
         let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let answer = self.response(id, left).await?;
             if answer.status != Status::Pending {
-                self.write_log(&json!({ "answered": answer })).await?;
                 return Ok(Outcome::Answered(answer));
             }
             if left.is_zero() {
-                self.write_log(&json!({ "timed_out": id })).await?;
+                self.log.timed_out(id)?;
                 return Ok(Outcome::TimedOut);
             }
             if left.as_secs() == 0 {
@@ -144,14 +171,9 @@ impl Agent {
 
     /// One sweep: answers to our own deliveries after `since`, and the next `since`.
     pub async fn sweep(
-        &self,
+        &mut self,
         since: Option<&str>,
     ) -> Result<(Vec<Answer>, Option<String>), AgentFault> {
-        #[derive(Deserialize)]
-        struct Page {
-            deliveries: Vec<Answer>,
-            next_since: Option<String>,
-        }
         let path = format!(
             "/wake/v1/responses?agent_id={}&status=approved,rejected,redirected&since={}",
             encode(&self.agent_id),
@@ -160,9 +182,9 @@ impl Agent {
         let reply = self.request("GET", &path, None).await?;
         let page: Page = serde_json::from_slice(&reply.body).map_err(|_| AgentFault::Unreadable)?;
         let mut answers = page.deliveries;
-        answers.retain(|answer| self.own.contains(&answer.delivery_id));
+        answers.retain(|answer| self.log.is_own(answer.delivery_id));
         for answer in &answers {
-            self.write_log(&json!({ "answered": answer })).await?;
+            self.log.answered(answer)?;
         }
         Ok((answers, page.next_since))
     }
@@ -191,17 +213,6 @@ impl Agent {
                 Err(AgentFault::Refused { status, detail })
             }
         }
-    }
-
-    async fn write_log(&self, line: &Value) -> Result<(), AgentFault> {
-        let Some(path) = &self.log else { return Ok(()) };
-        let mut file = tokio::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .await?;
-        file.write_all(format!("{line}\n").as_bytes()).await?;
-        Ok(file.flush().await?)
     }
 }
 

@@ -5,7 +5,10 @@
 //! waits, tries once more, and then says so.
 
 mod agent;
+pub mod exact;
+mod log;
 mod server;
 
-pub use agent::{Agent, AgentFault, Answer, Delivery, Outcome, encode};
+pub use agent::{Agent, AgentFault, Answer, Delivery, Outcome, Page, encode};
+pub use log::{Log, Received};
 pub use server::{Reply, Server, ServerFault};

@@ -2,20 +2,32 @@
 
 use std::{path::Path, time::Duration};
 
-use reqwest::{Certificate, Client, Method, Url};
+use reqwest::{Certificate, Client, Method};
 use serde_json::Value;
+use wake::BaseFault;
 
 /// A long poll waits up to a minute; everything else is far shorter.
 const TIME: Duration = Duration::from_secs(90);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFault {
-    #[error("{0} is not an address; write https://host or http://127.0.0.1:port")]
-    BadAddress(String),
-    #[error("{0} is not HTTPS; plain HTTP is only for this machine itself")]
-    Insecure(String),
-    #[error("the server could not be reached: {0}")]
-    Unreachable(#[from] reqwest::Error),
+    #[error("{0} is {1}")]
+    Address(String, BaseFault),
+    #[error("the certificates cannot be used: {}", innermost(.0))]
+    Certificates(reqwest::Error),
+    #[error("no client can be made: {}", innermost(.0))]
+    Client(reqwest::Error),
+    #[error("{base} could not be reached: {}", innermost(.error))]
+    Unreachable { base: String, error: reqwest::Error },
+}
+
+/// What went wrong at the bottom: each cause above it says the same address again.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
 }
 
 /// One server, and who we are to it.
@@ -59,30 +71,15 @@ impl Server {
         token: Option<String>,
         ca_pem: Option<&[u8]>,
     ) -> Result<Server, ServerFault> {
-        let url = Url::parse(address).map_err(|_| ServerFault::BadAddress(address.to_owned()))?;
-        let loopback = match url.host_str() {
-            None => return Err(ServerFault::BadAddress(address.to_owned())),
-            Some(host) => {
-                let bare = host.trim_matches(['[', ']']);
-                bare == "localhost"
-                    || bare
-                        .parse::<std::net::IpAddr>()
-                        .is_ok_and(|address| address.is_loopback())
-            }
-        };
-        if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
-            return Err(ServerFault::Insecure(address.to_owned()));
-        }
-        let base = address
-            .trim_end_matches('/')
-            .trim_end_matches("/wake/v1")
-            .to_owned();
+        let base =
+            wake::base(address).map_err(|fault| ServerFault::Address(address.to_owned(), fault))?;
         let mut client = builder();
         if let Some(pem) = ca_pem {
-            client = client.tls_certs_merge(Certificate::from_pem_bundle(pem)?);
+            let trusted = Certificate::from_pem_bundle(pem).map_err(ServerFault::Certificates)?;
+            client = client.tls_certs_merge(trusted);
         }
         Ok(Server {
-            client: client.build()?,
+            client: client.build().map_err(ServerFault::Client)?,
             base,
             token,
         })
@@ -90,9 +87,9 @@ impl Server {
 
     /// A server on this machine, through the socket in its data directory.
     pub fn on_socket(socket: &Path, token: Option<String>) -> Result<Server, ServerFault> {
-        let client = builder().unix_socket(socket).build()?;
+        let client = builder().unix_socket(socket).build();
         Ok(Server {
-            client,
+            client: client.map_err(ServerFault::Client)?,
             base: "http://localhost".to_owned(),
             token,
         })
@@ -118,12 +115,16 @@ impl Server {
                 .header("content-type", "application/json")
                 .body(body);
         }
-        let response = request.send().await?;
+        let unreachable = |error| ServerFault::Unreachable {
+            base: self.base.clone(),
+            error,
+        };
+        let response = request.send().await.map_err(unreachable)?;
         let retry_after = response.headers().get("retry-after");
         Ok(Reply {
             status: response.status().as_u16(),
             retry_after_seconds: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
-            body: response.bytes().await?.to_vec(),
+            body: response.bytes().await.map_err(unreachable)?.to_vec(),
         })
     }
 }

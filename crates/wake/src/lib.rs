@@ -4,6 +4,7 @@
 //! The answer itself is not decided here: every door's items are answered in
 //! the crate `inbox`.
 
+pub mod base;
 pub mod delivery;
 pub mod event;
 pub mod fault;
@@ -17,6 +18,7 @@ pub mod status;
 pub mod sweep;
 pub mod webhook;
 
+pub use base::{BaseFault, base};
 pub use delivery::{DetailsFormat, Kind, NewDelivery};
 pub use event::Event;
 pub use fault::Fault;

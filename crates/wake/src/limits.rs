@@ -8,6 +8,9 @@ pub const SUMMARY: usize = 280;
 
 /// Bytes of `details` as received, unless the operator sets another limit.
 pub const DETAILS_BYTES: usize = 1 << 20;
+/// The most an operator can set: one entry must stay well below what an export
+/// and a receipt can carry in one line (64 MiB, and base64 adds a third).
+pub const DETAILS_BYTES_MAX: usize = 16 << 20;
 /// What the rest of a delivery may take on the wire, escapes included.
 pub const ENVELOPE_BYTES: usize = 32 << 10;
 

@@ -1,9 +1,14 @@
 //! The system prompt that makes any agent WAKE-compliant, in our own words.
 
+use url::form_urlencoded::byte_serialize;
+
+use crate::base;
+
 /// What the prompt is filled in with.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt<'a> {
-    /// Scheme, host and port: `https://wake.example.com`.
+    /// Scheme, host and port: `https://wake.example.com`. What [`base()`] refuses
+    /// is written as it is, and plain HTTP is not excused for it.
     pub address: &'a str,
     pub agent_id: &'a str,
 }
@@ -12,8 +17,13 @@ impl Prompt<'_> {
     /// The text. Only a loopback address relaxes the HTTPS rule, and only for itself.
     pub fn text(&self) -> String {
         let Prompt { address, agent_id } = *self;
-        let address = address.trim_end_matches('/');
-        let transport = match address.starts_with("http://") {
+        let base = base(address);
+        let plain = base.as_ref().is_ok_and(|base| base.starts_with("http://"));
+        let address = base.unwrap_or_else(|_| address.trim_end_matches('/').to_owned());
+        let quoted = serde_json::Value::from(agent_id).to_string();
+        let written = &quoted[1..quoted.len() - 1];
+        let encoded: String = byte_serialize(agent_id.as_bytes()).collect();
+        let transport = match plain {
             true => format!(
                 "- Talk to {address} only: it is this machine itself, so plain HTTP is fine there. \
                  Any other WAKE endpoint must begin with https://; refuse one that does not."
@@ -29,7 +39,7 @@ unexpected, deliver it through WAKE.
 
 YOUR CONNECTION
   Endpoint   {address}/wake/v1
-  Agent id   {agent_id}
+  Agent id   {written}
   API key    in the environment variable WAKE_API_KEY
   Webhook    secret in the environment variable WAKE_WEBHOOK_SECRET, if you receive callbacks
 
@@ -38,7 +48,7 @@ DELIVER
   Authorization: Bearer $WAKE_API_KEY
   Content-Type: application/json
 
-  {{ "agent_id": "{agent_id}",
+  {{ "agent_id": {quoted},
     "provider": "who makes your model",
     "type": "update" | "question" | "output" | "alert",
     "headline": "at most 120 characters",
@@ -55,7 +65,7 @@ DELIVER
 GET THE ANSWER
   GET {address}/wake/v1/response/{{delivery_id}} every 60 seconds while status is "pending".
   With several deliveries open, ask for all of them at once instead:
-  GET {address}/wake/v1/responses?agent_id={agent_id}&status=approved,rejected,redirected
+  GET {address}/wake/v1/responses?agent_id={encoded}&status=approved,rejected,redirected
   and pass next_since of one answer as since of the next request.
 
 ACT ON IT
@@ -132,5 +142,33 @@ mod tests {
         .text();
         assert!(text.contains("Talk to http://127.0.0.1:7777 only"));
         assert!(text.contains("must begin with https://"));
+        let elsewhere = Prompt {
+            address: "http://wake.example.com",
+            agent_id: "a",
+        };
+        assert!(elsewhere.text().contains("Use HTTPS for everything"));
+    }
+
+    #[test]
+    fn an_endpoint_may_be_named_with_or_without_its_path() {
+        let text = Prompt {
+            address: "https://h/wake/v1",
+            agent_id: "a",
+        }
+        .text();
+        assert!(text.contains("POST https://h/wake/v1/deliver"));
+        assert!(!text.contains("/wake/v1/wake/v1"));
+    }
+
+    #[test]
+    fn an_id_is_written_as_json_and_in_a_query_as_each_demands() {
+        let text = Prompt {
+            address: "https://h",
+            agent_id: "a&status=\"x\"",
+        }
+        .text();
+        assert!(text.contains(r#""agent_id": "a&status=\"x\"","#));
+        assert!(text.contains("Agent id   a&status=\\\"x\\\"\n"));
+        assert!(text.contains("responses?agent_id=a%26status%3D%22x%22&status=approved"));
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{
+    Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
+    parser::ValueSource,
+};
 
 /// Oversee autonomous agents: they deliver, you decide, and all of it is on a trail.
 #[derive(Debug, Parser)]
@@ -21,6 +24,7 @@ pub struct Cli {
 
 /// Where the server is, and how to print.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
 pub struct Place {
     /// The data directory [default: the platform's, such as ~/.local/share/wakeful]
     #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA")]
@@ -45,6 +49,11 @@ pub struct Place {
     pub json: bool,
 }
 
+/// How content is read, for those who give it.
+const CONTENT: &str = "JSON is sent exactly as it is written. What begins with { must be a JSON \
+    object, with each key once; a JSON array is refused; everything else is text. To send such \
+    text as text, write it as a JSON string.";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a server with a working example crew, in a throw-away directory
@@ -64,9 +73,11 @@ pub enum Command {
     #[command(subcommand)]
     Retention(Retention),
     /// Deliver work, as an agent (key in WAKE_API_KEY)
+    #[command(after_help = CONTENT)]
     Deliver(Deliver),
     /// The answer to one delivery, as an agent (key in WAKE_API_KEY)
     Response {
+        /// The delivery's id
         id: String,
         /// Wait up to so many seconds for an answer
         #[arg(long, default_value_t = 0, value_name = "SECONDS")]
@@ -77,14 +88,19 @@ pub enum Command {
     /// What waits for you (token in WAKEFUL_TOKEN)
     Inbox(Inbox),
     /// Answer an item (token in WAKEFUL_TOKEN)
+    #[command(after_help = CONTENT)]
     Respond(Respond),
     /// Take back an answer that is still held (token in WAKEFUL_TOKEN)
-    Undo { id: String },
+    Undo {
+        /// The item's id
+        id: String,
+    },
     /// The trail: show, verify, export, proof, checkpoint, key, rotate-key, rebuild
     #[command(subcommand)]
     Trail(Trail),
     /// The system prompt that makes any agent WAKE-compliant
     Prompt {
+        /// Whom it is for
         #[arg(long, value_name = "ID")]
         agent: String,
         /// The address agents use [default: the server's own]
@@ -93,15 +109,22 @@ pub enum Command {
     },
     /// A consistent copy of everything, while the server runs
     Backup {
+        /// Where to write it; the file must not exist
         file: PathBuf,
         /// Put the keys into it too; keep such a file as safe as the keys
         #[arg(long)]
         with_keys: bool,
     },
     /// Put a backup into an empty data directory
-    Restore { file: PathBuf },
+    Restore {
+        /// The backup
+        file: PathBuf,
+    },
     /// Shell completions
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
     /// The manual page
     Man,
     /// Fill a data directory for a benchmark
@@ -136,7 +159,7 @@ pub struct Serve {
     /// The address agents use, for prompts [default: where it listens]
     #[arg(long, value_name = "URL")]
     pub address: Option<String>,
-    /// The largest `details` an agent may send, in bytes
+    /// The largest `details` an agent may send, in bytes, up to 16 MiB [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     pub max_details: Option<usize>,
 }
@@ -145,28 +168,39 @@ pub struct Serve {
 pub enum User {
     /// Add a person; prints the token once. The first is the owner
     Create {
+        /// 1 to 64 lowercase letters, digits, - or _, starting with a letter
         name: String,
         /// owner, reviewer (the default) or viewer
         #[arg(long)]
         role: Option<String>,
     },
+    /// Everyone, with role and state
     List,
+    /// Shut a person out until they are resumed
     Suspend {
+        /// Whom
         name: String,
     },
+    /// Let a suspended person in again
     Resume {
+        /// Whom
         name: String,
     },
-    /// For good
+    /// Shut a person out for good; the name stays taken
     Deactivate {
+        /// Whom
         name: String,
     },
+    /// Give a person another role
     Role {
+        /// Whom
         name: String,
+        /// owner, reviewer or viewer
         role: String,
     },
     /// A new token, which replaces the old one
     Token {
+        /// For whom
         name: String,
     },
 }
@@ -175,6 +209,7 @@ pub enum User {
 pub enum Key {
     /// A key for an agent; printed once
     Create {
+        /// The agent, which is made with its first key
         #[arg(long, value_name = "ID")]
         agent: String,
         /// For development: fewer deliveries, marked as tests
@@ -190,12 +225,16 @@ pub enum Key {
         #[arg(long, value_name = "NAME")]
         owner: Option<String>,
     },
+    /// All keys, without their secrets
     List,
+    /// End a key at once
     Revoke {
+        /// Which, as `key list` shows it
         key_id: String,
     },
     /// A successor; the old key works a while longer
     Rotate {
+        /// Which, as `key list` shows it
         key_id: String,
         /// How much longer
         #[arg(long, value_name = "SECONDS", default_value_t = 86_400)]
@@ -216,22 +255,28 @@ pub enum Webhook {
         #[arg(long, value_name = "FILE")]
         ca: Option<PathBuf>,
     },
+    /// The hosts that are allowed
     List,
+    /// Allow callbacks to a host no longer
     Remove {
+        /// As it was allowed
         pattern: String,
     },
     /// A new secret for an agent; printed once, the old one overlaps for a day
     Secret {
+        /// Whose
         #[arg(long, value_name = "ID")]
         agent: String,
     },
     /// Callbacks and what became of them
     Attempts {
+        /// How many, 1 to 200
         #[arg(long, default_value_t = 50)]
         limit: u32,
     },
     /// Send a callback again
     Replay {
+        /// Which, as `webhook attempts` shows it
         id: u64,
     },
 }
@@ -245,6 +290,7 @@ pub enum Retention {
         /// A number of days, or "keep"
         days: String,
     },
+    /// The rules
     List,
     /// Erase now what is due
     Run,
@@ -252,24 +298,31 @@ pub enum Retention {
 
 #[derive(Debug, Args)]
 pub struct Deliver {
+    /// The key's own agent
     #[arg(long, value_name = "ID", env = "WAKE_AGENT_ID")]
     pub agent: String,
+    /// Who makes your model
     #[arg(long, default_value = "shell")]
     pub provider: String,
     /// update, question, output or alert
     #[arg(long, short = 't', default_value = "output")]
     pub r#type: String,
+    /// What was accomplished, in at most 120 characters
     #[arg(long, short = 'H')]
     pub headline: String,
+    /// One plain sentence of at most 280 characters
     #[arg(long, short = 's')]
     pub summary: String,
-    /// Text, or a JSON object; "-" reads standard input
-    #[arg(long, short = 'd')]
+    /// Text, or a JSON object or string; "-" reads standard input
+    #[arg(long, short = 'd', value_name = "TEXT|JSON")]
     pub details: Option<String>,
+    /// Where to be called back with the answer
     #[arg(long, value_name = "URL")]
     pub webhook: Option<String>,
+    /// After how long you go on without an answer, 60 to 604800
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<i64>,
+    /// The same key with the same delivery delivers once
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
     /// Wait for the answer, up to so many seconds
@@ -279,12 +332,16 @@ pub struct Deliver {
 
 #[derive(Debug, Args)]
 pub struct Responses {
+    /// Only this agent's [default: all that the key may read]
     #[arg(long, value_name = "ID")]
     pub agent: Option<String>,
+    /// pending, approved, rejected, redirected [default: all]
     #[arg(long, value_name = "STATUS,…")]
     pub status: Option<String>,
+    /// Only what changed after this moment: the last sweep's "next"
     #[arg(long, value_name = "MOMENT")]
     pub since: Option<String>,
+    /// How many, 1 to 200 [default: 50]
     #[arg(long)]
     pub limit: Option<u32>,
 }
@@ -296,33 +353,49 @@ pub struct Inbox {
     /// Words that must all occur
     #[arg(long, short = 'q')]
     pub search: Option<String>,
+    /// Only this agent's
     #[arg(long, value_name = "ID")]
     pub agent: Option<String>,
+    /// update, question, output, alert [default: all]
     #[arg(long, value_name = "TYPE,…")]
     pub r#type: Option<String>,
-    /// [default: pending]
+    /// pending, approved, rejected, redirected [default: pending]
     #[arg(long, value_name = "STATUS,…")]
     pub status: Option<String>,
     /// Answered ones too
     #[arg(long, conflicts_with = "status")]
     pub all: bool,
+    /// Only deliveries made with test keys; --test=false leaves them out
+    #[arg(
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub test: Option<bool>,
+    /// How many, 1 to 200
     #[arg(long, default_value_t = 50)]
     pub limit: u32,
+    /// Where the page before ended
     #[arg(long, value_name = "CURSOR")]
     pub cursor: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Respond {
+    /// The item's id
     pub id: String,
+    /// Your answer
     #[arg(value_parser = ["approved", "rejected", "redirected"])]
     pub status: String,
+    /// What you want to say; redirected needs this or --edited
     #[arg(long, value_name = "TEXT")]
     pub feedback: Option<String>,
-    /// With redirected: what to use instead, an object or a string
-    #[arg(long, value_name = "JSON")]
+    /// With redirected: what to use instead; text, or a JSON object or string
+    #[arg(long, value_name = "TEXT|JSON")]
     pub edited: Option<String>,
-    /// Seconds in which it can be undone
+    /// Seconds in which it can be undone, up to 30
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     pub hold: i64,
 }
@@ -333,10 +406,13 @@ pub enum Trail {
     Show {
         /// A delivery's id
         delivery: Option<String>,
+        /// Only this agent's
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
+        /// How many, 1 to 200
         #[arg(long, default_value_t = 50)]
         limit: u32,
+        /// Where the page before ended
         #[arg(long, value_name = "CURSOR")]
         cursor: Option<String>,
     },
@@ -356,7 +432,10 @@ pub enum Trail {
         views: bool,
     },
     /// Write the whole log as a self-contained file
-    Export { file: PathBuf },
+    Export {
+        /// Where to write it
+        file: PathBuf,
+    },
     /// A receipt for a delivery's answer, or for one entry
     Proof {
         /// A delivery's id, or a position in the log
@@ -382,7 +461,50 @@ pub struct Preload {
     pub answered_percent: u64,
 }
 
+/// Common options that a command has no use for: not offered with it, and
+/// refused when given all the same. Variables stay unread.
+const UNUSED: [(&str, &[&str]); 6] = [
+    ("demo", &["data", "server", "server_ca", "body_key", "json"]),
+    ("serve", &["server", "server_ca", "json"]),
+    ("backup", &["server", "server_ca", "body_key"]),
+    ("restore", &["server", "server_ca"]),
+    (
+        "completions",
+        &["data", "server", "server_ca", "body_key", "json"],
+    ),
+    ("man", &["data", "server", "server_ca", "body_key", "json"]),
+];
+
+/// The command line as it is offered.
+pub fn command() -> clap::Command {
+    let whole = Cli::command();
+    let common: Vec<Arg> = whole.get_arguments().cloned().collect();
+    UNUSED.iter().fold(whole, |whole, (name, unused)| {
+        let unused = common
+            .iter()
+            .filter(|option| unused.contains(&option.get_id().as_str()))
+            .map(|option| option.clone().hide(true));
+        whole.mut_subcommand(name, |command| command.args(unused))
+    })
+}
+
 impl Cli {
+    /// The program's own arguments; ends it when they make no sense.
+    pub fn from_arguments() -> Cli {
+        let mut command = command();
+        let matches = command.get_matches_mut();
+        let name = matches.subcommand_name().unwrap_or_default();
+        let unused = UNUSED.iter().find(|(command, _)| *command == name);
+        for option in unused.map_or(&[][..], |(_, unused)| unused) {
+            if matches.value_source(option) == Some(ValueSource::CommandLine) {
+                let option = option.replace('_', "-");
+                let said = format!("{name} has no use for --{option}: leave it out");
+                command.error(ErrorKind::UnknownArgument, said).exit();
+            }
+        }
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     pub fn log_level(&self) -> tracing::Level {
         let asked = std::env::var("WAKEFUL_LOG")
             .ok()
@@ -399,5 +521,42 @@ impl Cli {
     pub fn log_json(&self) -> bool {
         use std::io::IsTerminal as _;
         matches!(self.command, Command::Serve(_)) && !std::io::stderr().is_terminal()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &clap::Command, path: &str) {
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        for option in visible {
+            assert!(option.get_help().is_some(), "{path} {}", option.get_id());
+        }
+        for command in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let path = format!("{path} {}", command.get_name());
+            assert!(command.get_about().is_some(), "{path}");
+            check(command, &path);
+        }
+    }
+
+    #[test]
+    fn every_command_and_every_option_says_what_it_does() {
+        command().debug_assert();
+        check(&command(), "wakeful");
+    }
+
+    #[test]
+    fn what_a_command_has_no_use_for_is_not_offered_with_it() {
+        for (name, unused) in UNUSED {
+            let mut whole = command();
+            whole.build();
+            let command = whole.find_subcommand_mut(name).expect("a command");
+            let help = command.render_long_help().to_string();
+            for option in unused {
+                let option = format!("--{} ", option.replace('_', "-"));
+                assert!(!help.contains(&option), "{name} offers {option}");
+            }
+        }
     }
 }

@@ -9,7 +9,6 @@ use axum::body::Body;
 use client::{Reply, Server};
 use engine::Engine;
 use http_body_util::BodyExt as _;
-use serde_json::Value;
 use server::{
     App, Settings,
     transport::{Door, Listener},
@@ -136,9 +135,8 @@ impl Connection {
         &self,
         method: &str,
         path: &str,
-        body: Option<Value>,
+        body: Option<Vec<u8>>,
     ) -> Result<std::result::Result<Reply, Ending>> {
-        let body = body.map(|body| body.to_string().into_bytes());
         let reply = self.request(method, path, &[], body).await?;
         explain(reply)
     }

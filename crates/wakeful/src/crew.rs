@@ -19,7 +19,7 @@ use axum::{
 use client::{Agent, Answer, Delivery, Outcome, Server};
 use engine::Command;
 use hyper_util::service::TowerToHyperService;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::to_raw_value};
 use server::{
     App,
     api::agents,
@@ -51,7 +51,7 @@ impl Crew {
             let key = create_key(app, name).await?;
             let server = Server::at(address, Some(key), None)?;
             let log = data.join(format!("{name}.log"));
-            agents.push(Agent::new(server, name, "demo", Some(log)));
+            agents.push(Agent::new(server, name, "demo", &log)?);
         }
         let secret = agents::new_secret(app, "operator".to_owned(), "analyst").await;
         let secret = secret.map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
@@ -196,15 +196,15 @@ fn act(who: &str, answer: &Answer) {
     ));
 }
 
-fn delivery(kind: Kind, headline: &str, summary: &str, details: Value) -> Delivery {
-    Delivery {
+fn delivery(kind: Kind, headline: &str, summary: &str, details: Value) -> Result<Delivery> {
+    Ok(Delivery {
         r#type: kind,
         headline: headline.to_owned(),
         summary: summary.to_owned(),
-        details: Some(details),
+        details: Some(to_raw_value(&details)?),
         callback_webhook: None,
         timeout_seconds: Some(PATIENCE.as_secs() as i64),
-    }
+    })
 }
 
 /// Delivers, then polls for that one answer.
@@ -217,7 +217,7 @@ async fn research(mut agent: Agent) -> Result<()> {
             json!(
                 "## Options\n\n| | Nordwind | Hansa |\n|---|---|---|\n| price | 41 200 | 44 900 |\n| distance | 310 km | 40 km |\n\nWithout an answer I recommend **Hansa**."
             ),
-        );
+        )?;
         let id = agent.deliver(&question).await?;
         match agent.wait(id, PATIENCE).await? {
             Outcome::Answered(answer) => act("researcher, polling", &answer),
@@ -237,7 +237,7 @@ async fn code(mut agent: Agent) -> Result<()> {
             "Fixed the endless retry; the tests pass",
             "One line caps the back-off at about a minute.",
             json!(diff),
-        ))
+        )?)
         .await?;
     agent
         .deliver(&delivery(
@@ -245,7 +245,7 @@ async fn code(mut agent: Agent) -> Result<()> {
             "Half of the modules are documented",
             "Twelve of twenty-four modules now say what they keep.",
             json!({ "done": 12, "all": 24 }),
-        ))
+        )?)
         .await?;
     loop {
         let (answers, next) = agent.sweep(since.as_deref()).await?;
@@ -264,7 +264,7 @@ async fn analyse(mut agent: Agent, callback: String) -> Result<()> {
         "Caught an unusual refund pattern early",
         "Refunds to one account rose from 2 to 31 in an hour; shall I pause them?",
         json!({ "account": "A-7731", "refunds": { "usual": 2, "now": 31 }, "proposal": "pause refunds to this account" }),
-    );
+    )?;
     alert.callback_webhook = Some(callback);
     agent.deliver(&alert).await?;
     Ok(())

@@ -18,12 +18,23 @@ pub const SOCKET: &str = "wakeful.sock";
 
 /// The platform's data directory for us.
 pub fn default_directory() -> Result<PathBuf> {
+    own_directory("XDG_DATA_HOME", ".local/share")
+        .context("no data directory is known; name one with --data DIR")
+}
+
+/// Where the platform keeps what a user's programs note for themselves.
+pub fn state_directory() -> Result<PathBuf> {
+    own_directory("XDG_STATE_HOME", ".local/state")
+        .context("no place for the log is known; name a file with WAKE_LOG")
+}
+
+fn own_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    match (set("XDG_DATA_HOME"), set("HOME")) {
-        (Some(data), _) => Ok(PathBuf::from(data).join("wakeful")),
-        (None, Some(home)) => Ok(PathBuf::from(home).join(".local/share/wakeful")),
-        (None, None) => bail!("no data directory is known; name one with --data DIR"),
-    }
+    let parent = match set(variable) {
+        Some(directory) => PathBuf::from(directory),
+        None => PathBuf::from(set("HOME")?).join(below_home),
+    };
+    Some(parent.join("wakeful"))
 }
 
 /// Held for as long as the directory is in use.

@@ -3,13 +3,13 @@
 mod cli;
 mod commands;
 mod connect;
+mod content;
 mod crew;
 mod house;
+mod list;
 mod output;
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 /// Many small things are made and dropped on different threads for each request.
 #[global_allocator]
@@ -26,7 +26,7 @@ pub enum Ending {
 }
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::from_arguments();
     output::start_log(cli.log_level(), cli.log_json());
     // One provider for all of TLS; a second call would only say that it is set.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use client::exact;
+use serde_json::{Value, value::RawValue};
+
+use crate::list;
 
 pub fn start_log(level: tracing::Level, json: bool) {
     let log = tracing_subscriber::fmt()
@@ -32,23 +35,42 @@ pub fn print(text: &str) {
         .and_then(|()| out.write_all(b"\n"));
 }
 
-/// JSON to standard output: for people on a terminal, indented and escaped.
+/// JSON of our own to standard output.
 pub fn print_json(value: &Value) {
+    print_body(value.to_string().as_bytes());
+}
+
+/// JSON to standard output: the exact bytes, or the same laid out and escaped
+/// when a person looks at a terminal.
+pub fn print_body(body: &[u8]) {
+    let text = String::from_utf8_lossy(body);
     match std::io::stdout().is_terminal() {
-        true => print(&escape_json(
-            &serde_json::to_string_pretty(value).unwrap_or_default(),
-        )),
-        false => print(&value.to_string()),
+        true => print(&escape_json(&exact::indent(&text))),
+        false => print(text.trim_end()),
     }
 }
 
-/// A server's JSON to standard output: the exact bytes, or the same made
-/// readable when a person looks.
-pub fn print_body(body: &[u8]) {
-    match std::io::stdout().is_terminal() {
-        true => print_json(&serde_json::from_slice(body).unwrap_or(Value::Null)),
-        false => print(String::from_utf8_lossy(body).trim_end()),
+/// What someone wrote, text or JSON, for a person to read.
+pub fn content(written: &RawValue) -> String {
+    content_as(written, exact::indent)
+}
+
+/// The same, with JSON on one line.
+pub fn short_content(written: &RawValue) -> String {
+    content_as(written, exact::compact)
+}
+
+fn content_as(written: &RawValue, layout: fn(&str) -> String) -> String {
+    match serde_json::from_str::<String>(written.get()) {
+        Ok(text) => lines(&text),
+        Err(_) => escape_json(&layout(written.get())),
     }
+}
+
+/// How wide the terminal is, if there is one.
+pub fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width.0)).filter(|width| *width > 0)
 }
 
 /// Characters that move the cursor, change colours or reorder text. JSON text
@@ -97,18 +119,8 @@ fn escape_json(text: &str) -> String {
 
 /// An aligned table; the last column is as long as it is.
 pub fn table(rows: &[Vec<String>]) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        let mut text = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(text, "{cell:width$}  ");
-        }
-        print(text.trim_end());
+    for line in list::align(rows) {
+        print(line.trim_end());
     }
 }
 
@@ -182,7 +194,7 @@ mod tests {
     #[test]
     fn json_that_was_made_safe_for_a_terminal_still_says_the_same() {
         let value = serde_json::json!({ "a\u{202e}": ["\u{9b}1m\u{e0041}\n", "🌍"] });
-        let safe = escape_json(&serde_json::to_string_pretty(&value).unwrap());
+        let safe = escape_json(&exact::indent(&value.to_string()));
         assert!(!safe.replace('\n', "").chars().any(is_unsafe), "{safe:?}");
         assert_eq!(serde_json::from_str::<Value>(&safe).unwrap(), value);
     }

@@ -6,7 +6,8 @@
 mod harness;
 
 use std::{
-    io::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
@@ -64,6 +65,11 @@ impl Scene {
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
         let said = text(&output.stderr);
         assert!(said.contains(because), "{arguments:?}: {said}");
+    }
+
+    /// The agent's log, where it is kept unless told otherwise.
+    fn log(&self) -> PathBuf {
+        harness::state(self.house.data()).join("wakeful/agent.log")
     }
 
     fn deliver(&self, more: &[&str]) -> String {
@@ -125,6 +131,7 @@ async fn details_are_read_from_standard_input() {
         ])
         .arg(scene.house.data())
         .env("WAKE_API_KEY", &scene.key)
+        .env("XDG_STATE_HOME", harness::state(scene.house.data()))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -181,6 +188,7 @@ async fn a_wait_ends_with_the_answer() {
         .args(["response", &id, "--wait", "60", "--json", "--data"])
         .arg(scene.house.data())
         .env("WAKE_API_KEY", &scene.key)
+        .env("XDG_STATE_HOME", harness::state(scene.house.data()))
         .stdout(Stdio::piped());
     let waiting = waiting.spawn().unwrap();
     scene.done(&["respond", &id, "rejected", "--feedback", "No."]);
@@ -243,7 +251,7 @@ async fn a_misuse_or_a_failure_ends_with_2_and_says_why() {
     );
     let id = scene.deliver(&[]);
     let edited = ["respond", &id, "redirected", "--edited", "{oops"];
-    scene.ends(2, &edited, "--edited is not JSON");
+    scene.ends(2, &edited, "--edited is not valid JSON");
     for (arguments, variable) in [
         (vec!["inbox"], "WAKEFUL_TOKEN"),
         (vec!["respond", &id, "approved"], "WAKEFUL_TOKEN"),
@@ -287,6 +295,242 @@ async fn a_server_elsewhere_is_reached_by_its_address_and_only_over_https() {
     assert!(text(&insecure.stderr).contains("is not HTTPS"));
     let nobody = elsewhere("http://127.0.0.1:9", &["inbox"]);
     assert_eq!(nobody.status.code(), Some(2));
+    let said = text(&nobody.stderr);
+    assert!(said.starts_with("wakeful: http://127.0.0.1:9 could not be reached: "));
+    assert_eq!(said.matches("127.0.0.1:9").count(), 1, "{said}");
+}
+
+/// Numbers that no float holds, and keys that are not in order.
+const EXACT: &str = r#"{"z":12345678901234567890123,"a":[1e400,-0.0]}"#;
+
+#[tokio::test]
+async fn json_is_sent_and_shown_as_it_was_written() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&["-d", EXACT]);
+    let laid_out = client::exact::indent(EXACT);
+    assert!(scene.done(&["inbox", &id]).contains(&laid_out));
+    assert!(scene.done(&["inbox", &id, "--json"]).contains(EXACT));
+    let seen = on_a_terminal(&scene, &["inbox", &id, "--json"]);
+    assert!(client::exact::compact(&seen).contains(EXACT), "{seen}");
+
+    scene.done(&["respond", &id, "redirected", "--edited", EXACT]);
+    let sent = format!("/wake/v1/response/{id}");
+    let sent = scene.house.get(&sent, &scene.key).await;
+    assert!(sent.text().contains(EXACT));
+    let shown = scene.done(&["response", &id]);
+    assert_eq!(shown, format!("redirected\nedited: {EXACT}\n"));
+    assert!(scene.done(&["responses"]).contains("redirected"));
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    assert_eq!(kept.matches(EXACT).count(), 2, "{kept}");
+}
+
+#[tokio::test]
+async fn json_that_could_only_be_guessed_at_is_not_sent() {
+    let scene = Scene::start().await;
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "s", "-d"];
+    let twice = [&deliver[..], &[r#"{"dup":1,"dup":2}"#]].concat();
+    scene.ends(2, &twice, "the key \"dup\" appears twice");
+    scene.ends(2, &[&deliver[..], &["{1"]].concat(), "not valid JSON");
+    assert_eq!(scene.done(&["inbox"]), "");
+    let id = scene.deliver(&["-d", "[draft] as text"]);
+    assert_eq!(scene.json(&["inbox", &id])["details"], "[draft] as text");
+    let edited = ["respond", &id, "redirected", "--edited", "[1,2]"];
+    scene.ends(2, &edited, "JSON array");
+}
+
+#[tokio::test]
+async fn an_agent_keeps_its_log_beside_the_server_s_data_and_for_itself() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::start().await;
+    let id = scene.deliver(&["-d", "a secret plan"]);
+    let log = scene.log();
+    let mode = std::fs::metadata(&log).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = std::fs::read_to_string(log).unwrap();
+    assert!(kept.contains(&id) && kept.contains("a secret plan"));
+    assert!(!scene.house.data().join("agent.log").exists());
+    // No log, no delivery.
+    let nowhere = [("WAKE_LOG", "/dev/null/log"), ("WAKE_API_KEY", &scene.key)];
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "s"];
+    let output = scene.house.command(&deliver, &nowhere);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("WAKE_LOG"));
+    assert_eq!(scene.json(&["responses"])["total"], 1);
+}
+
+#[tokio::test]
+async fn a_sweep_notes_answers_once_and_marks_what_was_not_delivered_from_here() {
+    let scene = Scene::start().await;
+    let own = scene.deliver(&[]);
+    let foreign = scene.house.deliver(&scene.key, "a", json!({})).await;
+    for id in [&own, &foreign] {
+        scene.done(&["respond", id, "approved"]);
+    }
+    for _ in 0..2 {
+        let output = scene.run(&["responses"]);
+        assert_eq!(output.status.code(), Some(0));
+        let line = |id: &str| text(&output.stdout).lines().find(|line| line.contains(id));
+        assert!(line(&foreign).unwrap().contains("approved (not ours)"));
+        assert!(!line(&own).unwrap().contains("not ours"));
+        let said = text(&output.stderr);
+        assert!(said.contains("1 of 2 not in "), "{said}");
+    }
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    let answered = kept
+        .lines()
+        .filter(|line| line.starts_with("{\"answered\":"));
+    assert_eq!(answered.count(), 1, "{kept}");
+    assert!(!kept.contains(&foreign));
+}
+
+#[tokio::test]
+async fn a_wait_without_an_answer_is_noted_and_is_no_approval() {
+    let scene = Scene::start().await;
+    let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "s"];
+    let waiting = ["--timeout", "60", "--wait", "1"];
+    let output = scene.run(&[&deliver[..], &waiting].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut printed = text(&output.stdout).lines();
+    let id = printed.next().unwrap();
+    assert_eq!(printed.next(), Some("pending"));
+    assert!(text(&output.stderr).contains("document them"));
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    assert!(
+        kept.contains(&format!("{{\"timed_out\":\"{id}\"")),
+        "{kept}"
+    );
+}
+
+#[tokio::test]
+async fn an_item_says_whether_it_is_a_test_and_who_holds_it() {
+    let scene = Scene::start().await;
+    let test_key = scene.house.key_with("a", &["--test"]);
+    let test = scene.house.deliver(&test_key, "a", json!({})).await;
+    let live = scene.deliver(&[]);
+    assert!(scene.done(&["inbox", &test]).contains("output (test)"));
+    assert!(!scene.done(&["inbox", &live]).contains("(test)"));
+    let listed = scene.done(&["inbox", "--test"]);
+    assert!(listed.contains(&test) && !listed.contains(&live));
+    let listed = scene.done(&["inbox", "--test=false"]);
+    assert!(listed.contains(&live) && !listed.contains(&test));
+    let hold = [
+        "respond",
+        &live,
+        "approved",
+        "--feedback",
+        "Go.",
+        "--hold",
+        "30",
+    ];
+    scene.done(&hold);
+    let shown = scene.done(&["inbox", &live]);
+    assert!(shown.contains("pending: ann answers approved, which can be undone until 20"));
+    assert!(scene.done(&["inbox"]).contains("held by ann"));
+}
+
+#[tokio::test]
+async fn the_list_begins_with_the_age_and_ends_with_the_id() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&["-t", "question"]);
+    let list = scene.done(&["inbox"]);
+    assert_eq!(list, format!("now  question  a  Done  {id}\n"));
+}
+
+#[tokio::test]
+async fn an_agent_that_an_orchestrator_names_and_nobody_made_is_told() {
+    let scene = Scene::start().await;
+    let create = [
+        "key",
+        "create",
+        "--agent",
+        "lead",
+        "--orchestrator",
+        "a,nosuch",
+    ];
+    let output = scene.run(&create);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("There is no agent nosuch yet."), "{said}");
+    assert!(!said.contains("no agent a "), "{said}");
+}
+
+#[tokio::test]
+async fn details_may_not_be_allowed_to_grow_beyond_what_the_log_can_carry() {
+    let mut house = House::empty();
+    let refused = house.try_serve(&["--max-details", "16777217"]).await;
+    assert!(refused.unwrap_err().contains("at most 16777216 bytes"));
+    house
+        .try_serve(&["--max-details", "16777216"])
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_agents_may_not_use_is_refused() {
+    let scene = Scene::start().await;
+    let prompt = |address| ["prompt", "--agent", "a", "--address", address];
+    scene.ends(2, &prompt("http://wake.example.com"), "is not HTTPS");
+    scene.ends(2, &prompt("wake.example.com"), "is not an address");
+    let text = scene.done(&prompt("https://h/wake/v1"));
+    assert!(text.contains("POST https://h/wake/v1/deliver"));
+    let unknown = ["prompt", "--agent", "nobody", "--address", "https://h"];
+    scene.ends(1, &unknown, "nobody");
+    let mut house = House::empty();
+    let address = ["--address", "http://wake.example.com"];
+    let refused = house.try_serve(&address).await.unwrap_err();
+    assert!(refused.contains("is not HTTPS"), "{refused}");
+}
+
+#[test]
+fn common_options_that_a_command_has_no_use_for_are_refused() {
+    let house = House::empty();
+    for (arguments, because) in [
+        (vec!["demo"], "demo has no use for --data"),
+        (vec!["man"], "man has no use for --data"),
+        (vec!["serve", "--json"], "serve has no use for --json"),
+    ] {
+        let output = house.command(&arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(text(&output.stderr).contains(because), "{output:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_demo_that_is_stopped_ends_without_a_complaint() {
+    let mut demo = Command::new(WAKEFUL)
+        .args(["demo", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut export = String::new();
+    let mut printed = BufReader::new(demo.stdout.take().unwrap());
+    printed.read_line(&mut export).unwrap();
+    let set: Vec<(&str, &str)> = export
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='))
+        .collect();
+    // All three agents work by now, two of them in the middle of a request.
+    harness::eventually("the crew has delivered", || async {
+        let inbox = Command::new(WAKEFUL)
+            .arg("inbox")
+            .envs(set.clone())
+            .output();
+        text(&inbox.unwrap().stdout).lines().count() == 4
+    })
+    .await;
+    let id = demo.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = demo.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(!said.contains("stopped"), "{said}");
 }
 
 /// Moves the cursor, changes colours, sets titles, hides or reorders text.
@@ -343,21 +587,27 @@ async fn nothing_an_agent_or_a_person_wrote_steers_a_terminal() {
     );
 }
 
-#[tokio::test]
-async fn json_for_a_terminal_is_escaped_and_json_for_a_program_is_exact() {
-    let (scene, id) = hostile().await;
-    assert_eq!(scene.json(&["inbox", &id])["headline"], HOSTILE);
-    // A pseudo-terminal, so that the program sees one.
+/// What a person sees: through a pseudo-terminal, so that the program finds one.
+fn on_a_terminal(scene: &Scene, arguments: &[&str]) -> String {
     let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
     let output = Command::new(python())
-        .args(["-c", spawn, WAKEFUL, "inbox", &id, "--json", "--data"])
+        .args(["-c", spawn, WAKEFUL])
+        .args(arguments)
+        .arg("--data")
         .arg(scene.house.data())
         .env("WAKEFUL_TOKEN", &scene.ann)
         .stdin(Stdio::null())
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    let seen = text(&output.stdout).replace("\r\n", "\n");
+    text(&output.stdout).replace("\r\n", "\n")
+}
+
+#[tokio::test]
+async fn json_for_a_terminal_is_escaped_and_json_for_a_program_is_exact() {
+    let (scene, id) = hostile().await;
+    assert_eq!(scene.json(&["inbox", &id])["headline"], HOSTILE);
+    let seen = on_a_terminal(&scene, &["inbox", &id, "--json"]);
     let bad: String = seen.chars().filter(|c| steers(*c)).collect();
     assert_eq!(bad, "", "{seen}");
     assert!(seen.contains("\"headline\": "), "{seen}");
@@ -418,13 +668,13 @@ async fn the_prompt_tells_an_agent_all_it_must_know() {
 
 #[test]
 fn completions_the_manual_and_help_are_printed_without_a_server() {
-    let house = House::empty();
+    let run = |arguments: &[&str]| Command::new(WAKEFUL).args(arguments).output().unwrap();
     for (shell, marks) in [
         ("bash", "complete -F"),
         ("zsh", "#compdef wakeful"),
         ("fish", "complete -c wakeful"),
     ] {
-        let output = house.command(&["completions", shell], &[]);
+        let output = run(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0));
         let script = text(&output.stdout);
         assert!(
@@ -436,14 +686,14 @@ fn completions_the_manual_and_help_are_printed_without_a_server() {
             "{shell} offers what is hidden"
         );
     }
-    let page = house.command(&["man"], &[]);
+    let page = run(&["man"]);
     assert!(text(&page.stdout).starts_with(".ie") || text(&page.stdout).starts_with(".TH"));
     assert!(text(&page.stdout).contains("wakeful"));
-    let help = house.command(&["--help"], &[]);
+    let help = run(&["--help"]);
     assert_eq!(help.status.code(), Some(0));
     for command in ["serve", "deliver", "inbox", "respond", "trail", "prompt"] {
         assert!(text(&help.stdout).contains(command), "{command}");
     }
-    let version = house.command(&["--version"], &[]);
+    let version = run(&["--version"]);
     assert!(text(&version.stdout).starts_with("wakeful "));
 }

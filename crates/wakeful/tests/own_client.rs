@@ -11,15 +11,18 @@ use harness::{
     House,
     receiver::{Receiver, Reply},
 };
-use serde_json::{Value, json};
-use wake::{Kind, Status};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use wake::{BaseFault, Kind, Status};
 
 fn work() -> Delivery {
     Delivery {
         r#type: Kind::Output,
         headline: "Comparison finished".to_owned(),
         summary: "Ten products were compared.".to_owned(),
-        details: Some(json!({ "n": 10 })),
+        details: Some(to_raw_value(&json!({ "n": 10 })).unwrap()),
         callback_webhook: None,
         timeout_seconds: Some(60),
     }
@@ -38,7 +41,7 @@ fn log(house: &House) -> Vec<Value> {
 
 fn agent(house: &House, key: String) -> Agent {
     let server = Server::at(&house.address(), Some(key), None).unwrap();
-    Agent::new(server, "a", "claude", Some(log_file(house)))
+    Agent::new(server, "a", "claude", &log_file(house)).unwrap()
 }
 
 /// An agent whose server is not a server of ours.
@@ -49,7 +52,9 @@ fn agent_of(receiver: &Receiver) -> Agent {
         Some("wk_live_x".to_owned()),
         Some(&trusted),
     );
-    Agent::new(server.unwrap(), "a", "claude", None)
+    let log = receiver.identity.certificate_file();
+    let log = log.with_extension("agent.log");
+    Agent::new(server.unwrap(), "a", "claude", &log).unwrap()
 }
 
 #[tokio::test]
@@ -73,7 +78,7 @@ async fn it_delivers_waits_for_the_answer_and_logs_both() {
     assert_eq!(answer.feedback.as_deref(), Some("No."));
     let log = log(&house);
     assert_eq!(log.len(), 2);
-    assert_eq!(log[0]["delivered"], id.to_string());
+    assert_eq!(log[0]["delivered"]["delivery_id"], id.to_string());
     assert_eq!(log[0]["delivery"]["headline"], "Comparison finished");
     assert_eq!(log[1]["answered"]["status"], "rejected");
 }
@@ -104,6 +109,61 @@ async fn a_sweep_gives_each_answer_to_its_own_deliveries_once() {
     assert_eq!(ids, [own]);
     let (answers, _) = agent.sweep(since.as_deref()).await.unwrap();
     assert!(answers.is_empty());
+}
+
+#[tokio::test]
+async fn answers_to_what_an_earlier_process_delivered_are_its_own_too() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let id = agent(&house, key.clone()).deliver(&work()).await.unwrap();
+    let approved = json!({ "status": "approved" });
+    let answered = house.respond(&ann, &id.to_string(), approved).await;
+    assert_eq!(answered.status, 200);
+    let (answers, _) = agent(&house, key).sweep(None).await.unwrap();
+    let ids: Vec<_> = answers.iter().map(|answer| answer.delivery_id).collect();
+    assert_eq!(ids, [id]);
+}
+
+#[tokio::test]
+async fn without_a_log_nothing_is_delivered() {
+    let mut receiver = Receiver::start(201).await;
+    let trusted = std::fs::read(receiver.identity.certificate_file()).unwrap();
+    let server = Server::at(&receiver.url(""), None, Some(&trusted)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let refused = Agent::new(server, "a", "claude", directory.path());
+    assert!(matches!(refused, Err(AgentFault::Log(_))));
+    assert!(receiver.saw_nothing_more());
+}
+
+#[tokio::test]
+async fn content_goes_out_and_comes_in_as_it_was_written() {
+    let (house, ann) = House::start().await;
+    let mut agent = agent(&house, house.key("a"));
+    let exact = r#"{"z":12345678901234567890123,"a":1e400}"#;
+    let mut work = work();
+    work.details = RawValue::from_string(exact.to_owned()).ok();
+    let id = agent.deliver(&work).await.unwrap();
+    let path = format!("/api/v1/inbox/{id}");
+    assert!(house.get(&path, &ann).await.text().contains(exact));
+    let answer = format!(r#"{{"status":"redirected","edited_content":{exact}}}"#);
+    let answered = house
+        .post_text(&format!("{path}/respond"), &ann, answer)
+        .await;
+    assert_eq!(answered.status, 200);
+    let answer = agent.response(id, Duration::ZERO).await.unwrap();
+    assert_eq!(answer.edited_content.unwrap().get(), exact);
+    let kept = std::fs::read_to_string(log_file(&house)).unwrap();
+    assert_eq!(kept.matches(exact).count(), 2);
+}
+
+#[tokio::test]
+async fn who_cannot_be_reached_is_named_once_with_the_reason() {
+    harness::install_tls();
+    let server = Server::at("http://127.0.0.1:9/", None, None).unwrap();
+    let fault = server.request("GET", "/", &[], None).await.unwrap_err();
+    let said = format!("{:#}", anyhow::Error::from(fault));
+    assert_eq!(said.matches("127.0.0.1:9").count(), 1, "{said}");
+    assert!(said.contains("refused"), "{said}");
 }
 
 #[tokio::test]
@@ -158,7 +218,7 @@ async fn plain_http_is_refused_outside_this_machine_and_redirects_are_not_follow
     ] {
         let refused = Server::at(address, None, None);
         assert!(
-            matches!(refused, Err(ServerFault::Insecure(_))),
+            matches!(refused, Err(ServerFault::Address(_, BaseFault::Insecure))),
             "{address}"
         );
     }

@@ -387,7 +387,7 @@ async fn rollback_and_rewriting_by_the_operator_are_found_with_a_kept_checkpoint
         house.deliver(&key, "writer", json!({})).await;
     }
     let kept = house.directory.path().join("kept");
-    let note = house.json(&["trail", "checkpoint"])["text"].clone();
+    let note = house.json(&["trail", "checkpoint"])["checkpoint"].clone();
     std::fs::write(&kept, note.as_str().unwrap()).unwrap();
     house.deliver(&key, "writer", json!({})).await;
     house.stop();
@@ -422,7 +422,7 @@ async fn rollback_and_rewriting_by_the_operator_are_found_with_a_kept_checkpoint
 
     // A checkpoint of another log does not count as kept.
     let (other, _) = House::start().await;
-    let foreign = other.json(&["trail", "checkpoint"])["text"].clone();
+    let foreign = other.json(&["trail", "checkpoint"])["checkpoint"].clone();
     let file = house.directory.path().join("foreign");
     std::fs::write(&file, foreign.as_str().unwrap()).unwrap();
     let output = house.command(&["trail", "verify", "--since", file.to_str().unwrap()], &[]);
@@ -452,7 +452,7 @@ fn verify_with_python(file: &Path, key: &str) -> bool {
 }
 
 fn log_key(house: &House) -> String {
-    house.json(&["trail", "key"])["text"]
+    house.json(&["trail", "key"])["key"]
         .as_str()
         .unwrap()
         .trim()
@@ -711,7 +711,7 @@ async fn the_logs_key_is_handed_over_by_an_entry_that_both_keys_sign() {
     let id = house.deliver(&key, "a", json!({})).await;
     let kept = house.data().join("kept");
     let checkpoint = house.json(&["trail", "checkpoint"]);
-    std::fs::write(&kept, checkpoint["text"].as_str().unwrap()).unwrap();
+    std::fs::write(&kept, checkpoint["checkpoint"].as_str().unwrap()).unwrap();
     let refused = house.command(&["trail", "rotate-key"], &[]);
     assert_eq!(
         refused.status.code(),

@@ -1,5 +1,7 @@
 //! Administration: people, keys, callbacks, retention.
 
+use std::collections::HashSet;
+
 use anyhow::{Context as _, Result, bail};
 use client::encode;
 use serde_json::{Value, json};
@@ -20,6 +22,7 @@ async fn ask(
     show: impl FnOnce(&Value),
 ) -> Result<Ending> {
     let connection = connect(place, As::Operator).await?;
+    let body = body.map(|body| body.to_string().into_bytes());
     let reply = connection.call(method, path, body).await;
     connection.close().await;
     match reply? {
@@ -134,7 +137,11 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
                 "agent_id": agent, "test": test, "orchestrates": orchestrator,
                 "rate": rate, "owner": owner
             });
-            ask(place, "POST", "/api/v1/keys", Some(body), show_key).await
+            let ending = ask(place, "POST", "/api/v1/keys", Some(body), show_key).await?;
+            if ending == Ending::Done && !orchestrator.is_empty() {
+                warn_of_unknown(place, &orchestrator).await?;
+            }
+            Ok(ending)
         }
         Key::List => {
             let fields = [
@@ -161,6 +168,27 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
             ask(place, "POST", &path, Some(body), show_key).await
         }
     }
+}
+
+/// A key may name agents that are yet to come; a misspelled one is told.
+async fn warn_of_unknown(place: &Place, agents: &[String]) -> Result<()> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.call("GET", "/api/v1/agents", None).await;
+    connection.close().await;
+    let Ok(reply) = reply? else { return Ok(()) };
+    let known = reply.json();
+    let known: HashSet<&str> = known["agents"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|agent| agent["agent_id"].as_str())
+        .collect();
+    for agent in agents {
+        if !known.contains(agent.as_str()) {
+            say(&format!("There is no agent {} yet.", line(agent)));
+        }
+    }
+    Ok(())
 }
 
 pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {

@@ -1,37 +1,47 @@
 //! Acting as an agent from a shell.
 
-use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io::Read as _, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use client::{Reply, encode};
-use serde_json::{Value, json};
+use client::{Answer, Log, Page, Received, Reply, encode};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+use wake::Status;
 
 use crate::{
     Ending,
     cli::{Deliver, Place, Responses},
-    connect::{self, As, Connection, connect, explain},
-    output::{line, print, print_body, say, table},
+    connect::{As, Connection, connect, explain},
+    content, house,
+    output::{line, lines, print, print_body, say, short_content, table},
 };
 
+/// A delivery as it is sent.
+#[derive(Serialize)]
+struct Body {
+    agent_id: String,
+    provider: String,
+    r#type: String,
+    headline: String,
+    summary: String,
+    details: Option<Box<RawValue>>,
+    callback_webhook: Option<String>,
+    timeout_seconds: Option<i64>,
+}
+
 pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
-    let details = deliver.details.map(read_details).transpose()?;
-    let body = json!({
-        "agent_id": deliver.agent,
-        "provider": deliver.provider,
-        "type": deliver.r#type,
-        "headline": deliver.headline,
-        "summary": deliver.summary,
-        "details": details,
-        "callback_webhook": deliver.webhook,
-        "timeout_seconds": deliver.timeout,
-    });
-    let mut log = open_log(place)?;
+    let body = Body {
+        agent_id: deliver.agent,
+        provider: deliver.provider,
+        r#type: deliver.r#type,
+        headline: deliver.headline,
+        summary: deliver.summary,
+        details: deliver.details.map(read_details).transpose()?,
+        callback_webhook: deliver.webhook,
+        timeout_seconds: deliver.timeout,
+    };
+    let mut log = open_log()?;
     let connection = connect(place, As::Agent).await?;
     let headers: Vec<(&str, &str)> = deliver
         .idempotency_key
@@ -39,27 +49,29 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         .map(|key| ("idempotency-key", key))
         .into_iter()
         .collect();
-    let bytes = Some(body.to_string().into_bytes());
-    let reply = match request(&connection, "POST", "/wake/v1/deliver", &headers, bytes).await? {
-        Ok(reply) => reply,
-        Err(ending) => {
-            connection.close().await;
-            return Ok(ending);
-        }
-    };
+    let bytes = Some(serde_json::to_vec(&body)?);
+    let reply = request(&connection, "POST", "/wake/v1/deliver", &headers, bytes).await;
     connection.close().await;
-    keep(
-        &mut log,
-        &json!({ "delivered": reply.json(), "delivery": body }),
-    )?;
+    let reply = match reply? {
+        Ok(reply) => reply,
+        Err(ending) => return Ok(ending),
+    };
+    let received: Received = read(&reply)?;
+    let id = received.delivery_id.to_string();
+    log.delivered(&received, &body)
+        .with_context(|| format!("delivered as {id}, but could not keep the log"))?;
     match place.json {
         true => print_body(&reply.body),
-        false => print(reply.json()["delivery_id"].as_str().unwrap_or_default()),
+        false => print(&id),
     }
-    match (deliver.wait, reply.json()["delivery_id"].as_str()) {
-        (Some(wait), Some(id)) => response(place, id, wait).await,
-        _ => Ok(Ending::Done),
+    match deliver.wait {
+        Some(wait) => response(place, &id, wait).await,
+        None => Ok(Ending::Done),
     }
+}
+
+fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
+    serde_json::from_slice(&reply.body).context("the server's answer cannot be read")
 }
 
 /// One request as an agent must make it (WAKE, "Agent Behaviour Requirements"):
@@ -88,34 +100,56 @@ async fn request(
     explain(reply)
 }
 
-/// Keeps what was delivered and answered, one JSON text a line. Opened before
-/// anything is sent, so that nothing is delivered that cannot be kept.
-fn open_log(place: &Place) -> Result<File> {
-    let file = match std::env::var_os("WAKE_LOG") {
-        Some(file) => PathBuf::from(file),
-        None => connect::directory(place)?.join("agent.log"),
-    };
-    let directory = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .and_then(|()| {
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .mode(0o600)
-                .open(&file)
-        })
+/// The agent's log, which is the agent's and not the server's: never in a data
+/// directory, where body keys and retention rules would not reach it.
+fn log_file() -> Result<PathBuf> {
+    match std::env::var_os("WAKE_LOG").filter(|file| !file.is_empty()) {
+        Some(file) => Ok(PathBuf::from(file)),
+        None => Ok(house::state_directory()?.join("agent.log")),
+    }
+}
+
+fn open_log() -> Result<Log> {
+    let file = log_file()?;
+    Log::open(&file)
         .with_context(|| format!("could not open the log {}; set WAKE_LOG", file.display()))
 }
 
-fn keep(log: &mut File, line: &Value) -> Result<()> {
-    writeln!(log, "{line}").context("could not keep the log")
+/// The log, and what it says of earlier deliveries.
+fn recall_log() -> Result<Log> {
+    let mut log = open_log()?;
+    log.recall().context("could not read the log")?;
+    Ok(log)
 }
 
-/// A JSON object is one; anything else is text.
-fn read_details(text: String) -> Result<Value> {
+/// Notes how it stands with a delivery: answered, or no longer waited for.
+fn keep(log: &mut Log, answer: &Answer, waited: bool) -> Result<()> {
+    let id = answer.delivery_id;
+    match answer.status {
+        Status::Pending if waited || log.is_overdue(id) => log.timed_out(id),
+        Status::Pending => Ok(()),
+        _ => log.answered(answer),
+    }
+    .context("could not keep the log")
+}
+
+/// Says which answers are not to be acted on (WAKE: an agent verifies each id).
+fn warn_of_foreign(log: &Log, answers: &[Answer]) -> Result<()> {
+    let foreign = answers
+        .iter()
+        .filter(|a| !log.is_own(a.delivery_id))
+        .count();
+    if foreign > 0 {
+        say(&format!(
+            "{foreign} of {} not in {}: act only on answers to your own deliveries.",
+            answers.len(),
+            log_file()?.display()
+        ));
+    }
+    Ok(())
+}
+
+fn read_details(text: String) -> Result<Box<RawValue>> {
     let text = match text.as_str() {
         "-" => {
             let mut input = String::new();
@@ -126,54 +160,57 @@ fn read_details(text: String) -> Result<Value> {
         }
         _ => text,
     };
-    let object = serde_json::from_str(&text).ok().filter(Value::is_object);
-    Ok(object.unwrap_or(Value::String(text)))
+    content::read("--details", &text)
 }
 
 pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
-    let mut log = open_log(place)?;
+    let mut log = recall_log()?;
     let connection = connect(place, As::Agent).await?;
     let mut left = wait;
-    let reply = loop {
+    let (reply, answer) = loop {
         let now = left.min(wake::limits::WAIT_SECONDS);
         let path = format!("/wake/v1/response/{}?wait={now}", encode(id));
         left -= now;
-        match request(&connection, "GET", &path, &[], None).await? {
-            Ok(reply) if left > 0 && reply.json()["status"] == "pending" => {}
-            other => break other,
+        let reply = match request(&connection, "GET", &path, &[], None).await? {
+            Ok(reply) => reply,
+            Err(ending) => {
+                connection.close().await;
+                return Ok(ending);
+            }
+        };
+        let answer: Answer = read(&reply)?;
+        if left == 0 || answer.status != Status::Pending {
+            break (reply, answer);
         }
     };
     connection.close().await;
-    match reply {
-        Err(ending) => Ok(ending),
-        Ok(reply) => {
-            let value = reply.json();
-            if !value["delivery_id"]
-                .as_str()
-                .is_some_and(|own| own.eq_ignore_ascii_case(id))
-            {
-                bail!("the server answered for another delivery than {id}: do not act on it");
-            }
-            if value["status"] != "pending" {
-                keep(&mut log, &json!({ "answered": value }))?;
-            }
-            match place.json {
-                true => print_body(&reply.body),
-                false => show_answer(&value),
-            }
-            Ok(Ending::Done)
-        }
+    if Uuid::try_parse(id).ok() != Some(answer.delivery_id) {
+        bail!("the server answered for another delivery than {id}: do not act on it");
     }
+    keep(&mut log, &answer, wait > 0)?;
+    match place.json {
+        true => print_body(&reply.body),
+        false => show_answer(&answer),
+    }
+    if wait > 0 && answer.status == Status::Pending {
+        say(
+            "No answer in time: go on with your best assumptions and document them. This is no approval.",
+        );
+    }
+    warn_of_foreign(&log, std::slice::from_ref(&answer))?;
+    Ok(Ending::Done)
 }
 
-fn show_answer(value: &Value) {
-    print(&line(value["status"].as_str().unwrap_or_default()));
-    for (label, field) in [("feedback", "feedback"), ("edited", "edited_content")] {
-        match &value[field] {
-            Value::Null => {}
-            Value::String(text) => print(&format!("{label}: {}", crate::output::lines(text))),
-            other => print(&format!("{label}: {}", line(&other.to_string()))),
-        }
+fn show_answer(answer: &Answer) {
+    print(answer.status.as_str());
+    if let Some(feedback) = &answer.feedback {
+        print(&format!("feedback: {}", lines(feedback)));
+    }
+    if let Some(edited) = &answer.edited_content {
+        print(&format!("edited: {}", short_content(edited)));
+    }
+    if answer.content_erased {
+        print("The content was erased under a retention rule.");
     }
 }
 
@@ -190,33 +227,52 @@ pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
             query.push(format!("{name}={}", encode(&value)));
         }
     }
+    let mut log = recall_log()?;
     let connection = connect(place, As::Agent).await?;
     let path = format!("/wake/v1/responses?{}", query.join("&"));
     let reply = request(&connection, "GET", &path, &[], None).await;
     connection.close().await;
-    match reply? {
-        Err(ending) => Ok(ending),
-        Ok(reply) => {
-            let page = reply.json();
-            if place.json {
-                print_body(&reply.body);
-                return Ok(Ending::Done);
-            }
-            let mut rows = Vec::new();
-            for delivery in page["deliveries"].as_array().into_iter().flatten() {
-                let cell = |field: &str| line(delivery[field].as_str().unwrap_or("-"));
-                rows.push(vec![
-                    cell("delivery_id"),
-                    cell("status"),
-                    cell("responded_at"),
-                    cell("feedback"),
-                ]);
-            }
-            table(&rows);
-            if let Some(next) = page["next_since"].as_str() {
-                crate::output::say(&format!("{} in all; next: --since {next}", page["total"]));
-            }
-            Ok(Ending::Done)
+    let reply = match reply? {
+        Ok(reply) => reply,
+        Err(ending) => return Ok(ending),
+    };
+    let page: Page = read(&reply)?;
+    for answer in &page.deliveries {
+        if log.is_own(answer.delivery_id) {
+            keep(&mut log, answer, false)?;
         }
+    }
+    match place.json {
+        true => print_body(&reply.body),
+        false => show_page(&log, &page),
+    }
+    warn_of_foreign(&log, &page.deliveries)?;
+    Ok(Ending::Done)
+}
+
+fn show_page(log: &Log, page: &Page) {
+    let row = |answer: &Answer| {
+        let id = answer.delivery_id;
+        let mark = match answer.status {
+            _ if !log.is_own(id) => " (not ours)",
+            Status::Pending if log.is_overdue(id) => " (no longer waited for)",
+            _ => "",
+        };
+        vec![
+            id.to_string(),
+            format!("{}{mark}", answer.status.as_str()),
+            answer
+                .responded_at
+                .map_or("-".to_owned(), |at| at.to_string()),
+            line(answer.feedback.as_deref().unwrap_or("-")),
+        ]
+    };
+    table(&page.deliveries.iter().map(row).collect::<Vec<_>>());
+    if let Some(next) = &page.next_since {
+        say(&format!(
+            "{} in all; next: --since {}",
+            page.total,
+            line(next)
+        ));
     }
 }

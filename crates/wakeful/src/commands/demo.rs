@@ -38,7 +38,7 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
     let crew = Crew::hire(&app, &address, &data).await?;
     let token = crew.human_token.clone();
 
-    let server = tokio::spawn(serve::serve(app, bound, shutdown()?));
+    let signal = shutdown()?;
     say(&format!(
         "Wakeful runs at {address} with a crew of three agents, in {}.\n\
          Everything is thrown away at the end. Stop it with Ctrl-C.\n\n\
@@ -58,9 +58,13 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
          {program} trail verify                   nothing was changed\n"
     ));
     let crew = tokio::spawn(crew.work());
-    let ended = server.await;
-    crew.abort();
+    // The crew goes home first, and does not see its server end.
+    let end = async move {
+        signal.await;
+        crew.abort();
+        let _ = crew.await;
+    };
+    serve::serve(app, bound, end).await;
     drop(lock);
-    ended.context("the server failed")?;
     Ok(Ending::Done)
 }

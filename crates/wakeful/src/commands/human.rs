@@ -2,14 +2,59 @@
 
 use anyhow::{Context as _, Result};
 use client::encode;
-use serde_json::{Value, json};
+use engine::Clock;
+use serde::{Deserialize, Serialize};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use trail::Micros;
 
 use crate::{
     Ending,
     cli::{Inbox, Place, Respond},
     connect::{As, connect},
-    output::{line, lines, print, print_body, print_json, say, table},
+    content,
+    list::{self, Row, age},
+    output::{self, line, print, print_body, print_json, say},
 };
+
+/// An item as the server shows it; its content only when it is shown whole.
+#[derive(Debug, Deserialize)]
+struct Item {
+    id: String,
+    agent_id: String,
+    provider: String,
+    r#type: String,
+    status: String,
+    headline: String,
+    summary: String,
+    test: bool,
+    created_at: Micros,
+    responded_at: Option<Micros>,
+    answered_by: Option<String>,
+    timeout_at: Option<Micros>,
+    timed_out: bool,
+    held: Option<Held>,
+    content_erased: bool,
+    callback_webhook: Option<String>,
+    details: Option<Box<RawValue>>,
+    feedback: Option<Box<RawValue>>,
+    edited_content: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Held {
+    by: String,
+    status: String,
+    until: Micros,
+}
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    items: Vec<Item>,
+    next_cursor: Option<String>,
+}
 
 pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
@@ -29,11 +74,14 @@ pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
         Ok(reply) => reply,
         Err(ending) => return Ok(ending),
     };
-    let value = reply.json();
+    let body = reply.body.as_slice();
+    let unreadable = "the server's answer cannot be read";
     match (place.json, inbox.id) {
-        (true, _) => print_body(&reply.body),
-        (false, Some(_)) => show_item(&value),
-        (false, None) => show_list(&value),
+        (true, _) => print_body(body),
+        (false, Some(_)) => print(&describe(
+            &serde_json::from_slice(body).context(unreadable)?,
+        )),
+        (false, None) => show_list(&serde_json::from_slice(body).context(unreadable)?),
     }
     Ok(Ending::Done)
 }
@@ -44,11 +92,13 @@ fn list_path(inbox: &Inbox) -> String {
         (None, true) => None,
         (None, false) => Some("pending".to_owned()),
     };
+    let test = inbox.test.map(|test| test.to_string());
     let mut query = vec![format!("limit={}", inbox.limit)];
     for (name, value) in [
         ("agent_id", &inbox.agent),
         ("type", &inbox.r#type),
         ("status", &status),
+        ("test", &test),
         ("q", &inbox.search),
         ("cursor", &inbox.cursor),
     ] {
@@ -59,102 +109,125 @@ fn list_path(inbox: &Inbox) -> String {
     format!("/api/v1/inbox?{}", query.join("&"))
 }
 
-fn text(value: &Value) -> String {
-    line(value.as_str().unwrap_or("-"))
+/// What is special about an item, for the list.
+fn note(item: &Item) -> String {
+    let mut notes = Vec::new();
+    if item.test {
+        notes.push("test".to_owned());
+    }
+    match &item.held {
+        Some(held) => notes.push(format!("held by {}", line(&held.by))),
+        None if item.status != "pending" => notes.push(line(&item.status)),
+        None => {}
+    }
+    if item.timed_out && item.status == "pending" {
+        notes.push("agent moved on".to_owned());
+    }
+    notes.join(", ")
 }
 
-fn show_list(page: &Value) {
-    let mut rows = Vec::new();
-    for item in page["items"].as_array().into_iter().flatten() {
-        let mut status = match item["held"]["by"].as_str() {
-            Some(by) => format!("held by {}", line(by)),
-            None => text(&item["status"]),
-        };
-        if item["timed_out"] == true && item["status"] == "pending" {
-            status.push_str(", agent moved on");
-        }
-        let mark = if item["test"] == true { " (test)" } else { "" };
-        rows.push(vec![
-            text(&item["id"]),
-            format!("{}{mark}", text(&item["type"])),
-            status,
-            text(&item["agent_id"]),
-            text(&item["headline"]),
-        ]);
-    }
+fn show_list(page: &Page) {
+    let now = Clock::system().now();
+    let row = |item: &Item| Row {
+        age: age(item.created_at, now),
+        kind: line(&item.r#type),
+        agent: line(&item.agent_id),
+        note: note(item),
+        headline: line(&item.headline),
+        id: line(&item.id),
+    };
+    let rows: Vec<Row> = page.items.iter().map(row).collect();
     if rows.is_empty() {
         say("Nothing waits for you.");
     }
-    table(&rows);
-    if let Some(next) = page["next_cursor"].as_str() {
-        say(&format!("more: --cursor {next}"));
+    for line in list::lay_out(rows, output::terminal_width()) {
+        print(&line);
+    }
+    if let Some(next) = &page.next_cursor {
+        say(&format!("more: --cursor {}", line(next)));
     }
 }
 
-fn show_item(item: &Value) {
-    print(&text(&item["headline"]));
-    print(&text(&item["summary"]));
-    print("");
-    let from = format!("{} ({})", text(&item["agent_id"]), text(&item["provider"]));
-    let mut rows = vec![
-        vec!["from".to_owned(), from],
-        vec!["type".to_owned(), text(&item["type"])],
-        vec!["delivered".to_owned(), text(&item["created_at"])],
-        vec!["status".to_owned(), text(&item["status"])],
-    ];
-    for (label, field) in [
-        ("agent waits until", "timeout_at"),
-        ("answered by", "answered_by"),
-        ("answered", "responded_at"),
-        ("callback", "callback_webhook"),
+/// One item, whole, for a person to read.
+fn describe(item: &Item) -> String {
+    let mark = if item.test { " (test)" } else { "" };
+    let status = match &item.held {
+        None => line(&item.status),
+        Some(held) => format!(
+            "{}: {} answers {}, which can be undone until {}",
+            line(&item.status),
+            line(&held.by),
+            line(&held.status),
+            held.until
+        ),
+    };
+    let waits = match item.timed_out {
+        true => "agent moved on",
+        false => "agent waits until",
+    };
+    let moment = |moment: Option<Micros>| moment.map(|moment| moment.to_string());
+    let from = format!("{} ({})", line(&item.agent_id), line(&item.provider));
+    let rows: Vec<[String; 2]> = [
+        ("from", Some(from)),
+        ("type", Some(format!("{}{mark}", line(&item.r#type)))),
+        ("delivered", Some(item.created_at.to_string())),
+        ("status", Some(status)),
+        (waits, moment(item.timeout_at)),
+        ("answered by", item.answered_by.as_deref().map(line)),
+        ("answered", moment(item.responded_at)),
+        ("callback", item.callback_webhook.as_deref().map(line)),
+    ]
+    .into_iter()
+    .filter_map(|(label, value)| Some([label.to_owned(), value?]))
+    .collect();
+    let mut text = vec![line(&item.headline), line(&item.summary), String::new()];
+    text.extend(
+        list::align(&rows)
+            .iter()
+            .map(|row| row.trim_end().to_owned()),
+    );
+    for (label, written) in [
+        ("details", &item.details),
+        ("feedback", &item.feedback),
+        ("edited content", &item.edited_content),
     ] {
-        if item[field].is_string() {
-            rows.push(vec![label.to_owned(), text(&item[field])]);
+        if let Some(written) = written {
+            text.push(format!("\n{label}:\n{}", output::content(written)));
         }
     }
-    table(&rows);
-    for (label, field) in [
-        ("details", "details"),
-        ("feedback", "feedback"),
-        ("edited content", "edited_content"),
-    ] {
-        let body = match &item[field] {
-            Value::Null => continue,
-            Value::String(text) => lines(text),
-            other => lines(&serde_json::to_string_pretty(other).unwrap_or_default()),
-        };
-        print(&format!("\n{label}:\n{body}"));
+    if item.content_erased {
+        text.push("\nThe content was erased under a retention rule.".to_owned());
     }
-    if item["content_erased"] == true {
-        print("\nThe content was erased under a retention rule.");
-    }
+    text.join("\n")
 }
 
 pub async fn respond(place: &Place, respond: Respond) -> Result<Ending> {
-    let edited = match respond.edited {
-        None => Value::Null,
-        Some(text) if text.trim_start().starts_with(['{', '"']) => {
-            serde_json::from_str(&text).context("--edited is not JSON")?
-        }
-        Some(text) => Value::String(text),
-    };
-    let body = json!({
-        "status": respond.status, "feedback": respond.feedback,
-        "edited_content": edited, "hold_seconds": respond.hold
-    });
+    #[derive(Serialize)]
+    struct Answer {
+        status: String,
+        feedback: Option<String>,
+        edited_content: Option<Box<RawValue>>,
+        hold_seconds: i64,
+    }
+    let edited = respond.edited.as_deref();
+    let edited = edited.map(|text| content::read("--edited", text));
+    let body = to_raw_value(&Answer {
+        status: respond.status,
+        feedback: respond.feedback,
+        edited_content: edited.transpose()?,
+        hold_seconds: respond.hold,
+    })?;
     let path = format!("/api/v1/inbox/{}/respond", encode(&respond.id));
-    decide(
-        place,
-        &path,
-        Some(body),
-        |value| match value["held_until"].as_str() {
+    decide(place, &path, Some(&body), |value| {
+        let status = line(value["status"].as_str().unwrap_or("-"));
+        match value["held_until"].as_str() {
             Some(until) => say(&format!(
-                "{} until {until}; wakeful undo takes it back.",
-                text(&value["status"])
+                "{status} until {}; wakeful undo takes it back.",
+                line(until)
             )),
-            None => say(&format!("{}.", text(&value["status"]))),
-        },
-    )
+            None => say(&format!("{status}.")),
+        }
+    })
     .await
 }
 
@@ -166,10 +239,11 @@ pub async fn undo(place: &Place, id: &str) -> Result<Ending> {
 async fn decide(
     place: &Place,
     path: &str,
-    body: Option<Value>,
+    body: Option<&RawValue>,
     show: impl FnOnce(&Value),
 ) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
+    let body = body.map(|body| body.get().as_bytes().to_vec());
     let reply = connection.call("POST", path, body).await;
     connection.close().await;
     match reply? {
@@ -182,6 +256,53 @@ async fn decide(
                 false => show(&value),
             }
             Ok(Ending::Done)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(more: Value) -> Item {
+        let mut item = json!({
+            "id": "c7c0b633-bccf-4b8b-95ba-ccfc89a6051f", "agent_id": "a", "provider": "claude",
+            "type": "question", "status": "pending", "headline": "Two fit", "summary": "Which?",
+            "test": false, "created_at": "2026-11-15T22:00:00Z", "timed_out": false,
+            "timeout_at": "2026-11-15T23:00:00Z", "content_erased": false
+        });
+        for (name, value) in more.as_object().unwrap() {
+            item[name] = value.clone();
+        }
+        serde_json::from_value(item).unwrap()
+    }
+
+    #[test]
+    fn what_bears_on_an_answer_is_said_of_an_item() {
+        let held = json!({ "by": "bob", "status": "approved", "until": "2026-11-15T22:00:30Z" });
+        for (more, shown, noted) in [
+            (json!({}), "agent waits until  2026-11-15T23:00:00", ""),
+            (json!({ "test": true }), "question (test)", "test"),
+            (
+                json!({ "timed_out": true }),
+                "agent moved on  2026-11-15T23:00:00",
+                "agent moved on",
+            ),
+            (
+                json!({ "held": held }),
+                "pending: bob answers approved, which can be undone until 2026-11-15T22:00:30",
+                "held by bob",
+            ),
+            (
+                json!({ "status": "rejected", "answered_by": "bob" }),
+                "answered by        bob",
+                "rejected",
+            ),
+        ] {
+            let item = item(more);
+            let text = describe(&item);
+            assert!(text.contains(shown), "{shown} in {text}");
+            assert_eq!(note(&item), noted);
         }
     }
 }

@@ -9,12 +9,11 @@ mod preload;
 mod serve;
 mod trail;
 
-use anyhow::Result;
-use clap::CommandFactory as _;
+use anyhow::{Result, anyhow};
 
 use crate::{
     Ending,
-    cli::{Cli, Command},
+    cli::{self, Cli, Command, Place},
     connect::{self, As},
     output,
 };
@@ -46,7 +45,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         }
         Command::Man => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            clap_mangen::Man::new(cli::command()).render(&mut page)?;
             output::print(String::from_utf8_lossy(&page).trim_end());
             Ok(Ending::Done)
         }
@@ -56,7 +55,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
 
 /// The command line without what is hidden, which completions would offer.
 fn offered() -> clap::Command {
-    let whole = Cli::command();
+    let whole = cli::command();
     let shown = whole
         .get_subcommands()
         .filter(|command| !command.is_hide_set());
@@ -65,23 +64,27 @@ fn offered() -> clap::Command {
         .subcommands(shown)
 }
 
-async fn prompt(place: &crate::cli::Place, agent: &str, address: Option<String>) -> Result<Ending> {
+async fn prompt(place: &Place, agent: &str, address: Option<String>) -> Result<Ending> {
+    let address = match address {
+        Some(given) => Some(wake::base(&given).map_err(|fault| anyhow!("{given} is {fault}"))?),
+        None => None,
+    };
+    // Asked also when the address is given: the server knows whether the agent exists.
+    let connection = connect::connect(place, As::Operator).await?;
+    let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+    let reply = connection.call("GET", &path, None).await;
+    connection.close().await;
+    let reply = match reply? {
+        Ok(reply) => reply,
+        Err(ending) => return Ok(ending),
+    };
     let text = match address {
         Some(address) => wake::prompt::Prompt {
             address: &address,
             agent_id: agent,
         }
         .text(),
-        None => {
-            let connection = connect::connect(place, As::Operator).await?;
-            let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
-            let reply = connection.call("GET", &path, None).await;
-            connection.close().await;
-            match reply? {
-                Ok(reply) => String::from_utf8_lossy(&reply.body).into_owned(),
-                Err(ending) => return Ok(ending),
-            }
-        }
+        None => String::from_utf8_lossy(&reply.body).into_owned(),
     };
     match place.json {
         true => output::print_json(&serde_json::json!({ "prompt": text })),

@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 use server::{
     App, Settings,
     listen::Tls,
     serve::{self, Bound},
 };
+use wake::limits;
 
 use crate::{
     Ending,
@@ -46,9 +47,6 @@ fn read_config(path: Option<&Path>) -> Result<File> {
 }
 
 pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
-    if place.server.is_some() {
-        bail!("serve runs on this machine: leave --server out");
-    }
     let file = read_config(flags.config.as_deref())?;
     let directory = match (&place.data, file.data) {
         (None, Some(data)) => data,
@@ -87,6 +85,24 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         );
     }
 
+    let max_details_bytes = flags
+        .max_details
+        .or(file.max_details)
+        .unwrap_or(limits::DETAILS_BYTES);
+    if max_details_bytes > limits::DETAILS_BYTES_MAX {
+        bail!(
+            "--max-details {max_details_bytes} is too large: at most {} bytes (16 MiB); \
+             agents can send a link to what is larger",
+            limits::DETAILS_BYTES_MAX
+        );
+    }
+    let address = match flags.address.or(file.address) {
+        Some(given) => {
+            Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
+        }
+        None => None,
+    };
+
     let _lock = house::lock(&directory)?;
     let body_key = place.body_key.clone().or(file.body_key);
     let engine = house::start(&directory, body_key.as_deref()).await?;
@@ -99,15 +115,12 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         .context("could not open the administration socket in the data directory")?;
     let listening = bound.address()?;
     let own = format!("{scheme}://{listening}");
+    if address.is_none() && wake::base(&own).is_err() {
+        tracing::warn!("agents cannot use {own}: name the address they use with --address");
+    }
     let settings = Settings {
-        address: flags
-            .address
-            .or(file.address)
-            .unwrap_or_else(|| own.clone()),
-        max_details_bytes: flags
-            .max_details
-            .or(file.max_details)
-            .unwrap_or(wake::limits::DETAILS_BYTES),
+        address: address.unwrap_or_else(|| own.clone()),
+        max_details_bytes,
         proxies,
     };
     // Before anyone is told that it runs, or a signal would kill it.

@@ -65,8 +65,8 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             };
             show(place, &path, |value| print(&value.to_string())).await
         }
-        Trail::Checkpoint => raw(place, "/checkpoint").await,
-        Trail::Key => raw(place, "/checkpoint/key").await,
+        Trail::Checkpoint => raw(place, "/checkpoint", "checkpoint").await,
+        Trail::Key => raw(place, "/checkpoint/key", "key").await,
         Trail::Verify {
             file: Some(file),
             key,
@@ -97,7 +97,9 @@ async fn show(place: &Place, path: &str, show: impl FnOnce(&Value)) -> Result<En
     Ok(Ending::Done)
 }
 
-async fn raw(place: &Place, path: &str) -> Result<Ending> {
+/// A text of the server's; with `--json` under its name. A signed note ends
+/// with a line break that is part of it.
+async fn raw(place: &Place, path: &str, name: &str) -> Result<Ending> {
     let connection = connect(place, As::Operator).await?;
     let reply = connection.call("GET", path, None).await;
     connection.close().await;
@@ -106,7 +108,8 @@ async fn raw(place: &Place, path: &str) -> Result<Ending> {
         Ok(reply) => {
             let text = String::from_utf8_lossy(&reply.body).into_owned();
             match place.json {
-                true => print_json(&json!({ "text": text })),
+                true if name == "key" => print_json(&json!({ name: text.trim_end() })),
+                true => print_json(&json!({ name: text })),
                 false => print(text.trim_end_matches('\n')),
             }
         }

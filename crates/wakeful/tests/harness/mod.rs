@@ -107,10 +107,17 @@ pub fn wakeful(data: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
         "WAKE_API_KEY",
         "WAKEFUL_SERVER",
         "WAKEFUL_DATA",
+        "WAKE_LOG",
     ] {
         command.env_remove(name);
     }
+    command.env("XDG_STATE_HOME", state(data));
     command.envs(environment.iter().copied()).output().unwrap()
+}
+
+/// Where programs of this house note things for themselves: beside the data directory.
+pub fn state(data: &Path) -> PathBuf {
+    data.with_extension("state")
 }
 
 /// Copies a data directory on which no server runs.
@@ -542,6 +549,7 @@ impl Drop for House {
             );
         }
         let _ = std::fs::remove_file(self.log_file());
+        let _ = std::fs::remove_dir_all(state(self.data()));
     }
 }
 
