@@ -4,7 +4,8 @@
 Usage: verify_export.py EXPORT KEY
 
 KEY is the log's verifier key (name+hash+key), which you got from somewhere
-other than the export. Written from docs/trail-format.md alone; it shares no
+other than the export. If the log has changed its key since, the keys it was
+handed over to are followed. Written from docs/trail-format.md alone; it shares no
 code with Wakeful. Exit status 0 when everything holds, 1 with the first bad
 entry otherwise.
 """
@@ -156,36 +157,72 @@ def signed(public, message, signature):
     return all((left[n] * right[2] - right[n] * left[2]) % P == 0 for n in (0, 1))
 
 
-def open_note(note, key):
-    """The size and root of a checkpoint that the key signed."""
+def read_key(key):
+    """A verifier key's name, short hash and public bytes."""
+    need(isinstance(key, str) and key.count("+") >= 2, "not a key")
     name, key_id, public = key.split("+", 2)
     public = unbase64(public)
     need(len(public) == 33 and public[0] == 1, "not an Ed25519 key")
     identity = sha256(name.encode(), b"\n", public)[:4]
     need(identity.hex() == key_id, "the key's hash does not fit")
+    return name, identity, public[1:]
+
+
+def read_body(note):
+    """What a note says: origin, size and root, whoever signed it."""
+    need(isinstance(note, str) and len(note.encode()) <= 64 * 1024, "not a note")
+    body, gap, _ = note.partition("\n\n")
+    lines = body.split("\n")
+    need(gap and len(lines) == 3, "not a checkpoint")
+    need(re.fullmatch("0|[1-9][0-9]{0,15}", lines[1]), "not a size")
+    root = unbase64(lines[2])
+    need(len(root) == 32, "not a root")
+    return lines[0], number(int(lines[1])), root
+
+
+def open_note(note, key):
+    """The size and root of a checkpoint that the key signed."""
+    name, identity, public = read_key(key)
+    origin, size, root = read_body(note)
     body, _, signatures = note.partition("\n\n")
-    body += "\n"
-    need(signatures.endswith("\n"), "not a signed note")
+    lines = signatures.split("\n")
+    need(lines.pop() == "" and len(lines) <= 100, "not a signed note")
     ours = []
-    for line in signatures[:-1].split("\n"):
+    for line in lines:
         fields = line.split(" ")
-        need(len(fields) == 3 and fields[0] == "\u2014", "not a signature line")
+        need(len(fields) == 3 and fields[0] == "\u2014" and fields[1] and "+" not in fields[1],
+             "not a signature line")
         data = unbase64(fields[2])
+        need(len(data) > 4, "not a signature")
         if fields[1] == name and data[:4] == identity:
             ours.append(data[4:])
     need(len(ours) == 1 and len(ours[0]) == 64, "not signed by this key")
-    need(signed(public[1:], body.encode(), ours[0]), "the signature does not fit")
-    lines = body.split("\n")
-    need(len(lines) == 4 and lines[3] == "" and lines[0] == name, "not this log's checkpoint")
-    need(re.fullmatch("0|[1-9][0-9]{0,15}", lines[1]), "not a size")
-    return number(int(lines[1])), unbase64(lines[2])
+    need(signed(public, (body + "\n").encode(), ours[0]), "the signature does not fit")
+    need(origin == name, "not this log's checkpoint")
+    return size, root
+
+
+def handed_over(facts):
+    """The old and the new key of a rotation that both signed."""
+    need(isinstance(facts, dict) and set(facts) == {"new_key", "new_signature", "old_key", "old_signature"},
+         "not a change of key")
+    old, new = facts["old_key"], facts["new_key"]
+    need(read_key(old)[0] == read_key(new)[0] and old != new, "not two keys of one log")
+    message = f"wakeful/rotation/1\0{old}\n{new}\n".encode()
+    for which in ("old", "new"):
+        signature = facts[f"{which}_signature"]
+        need(isinstance(signature, str) and re.fullmatch("[0-9a-f]{128}", signature), "not a signature")
+        need(signed(read_key(facts[f"{which}_key"])[2], message, bytes.fromhex(signature)),
+             f"the {which} key did not sign the change")
+    return old, new
 
 
 # --- the log -----------------------------------------------------------------
 
 class Log:
-    def __init__(self):
+    def __init__(self, key):
         self.tree, self.streams, self.locals = Tree(), {}, {}
+        self.trusted, self.named = [key], None
         self.time, self.erased = "", 0
 
     def entry(self, line):
@@ -205,8 +242,32 @@ class Log:
         hashed = tagged("wakeful/entry/1", prev or bytes(32), seq.to_bytes(8, "big"), local_hash)
         need(line["entry_hash"] == hashed.hex(), "its content does not give its hash")
         self.local(header, local_hash)
+        self.turn(header["event_type"], line["parts"]["facts"])
         self.streams[header["stream"]] = (seq + 1, hashed)
         self.tree.push(hashed)
+
+    def turn(self, event_type, facts):
+        """The log starts, changes its key, or goes on from a backup."""
+        if event_type not in ("log_started", "log_key_rotated", "log_restored"):
+            return
+        try:
+            facts = json.loads(unbase64(facts["bytes"]))
+        except ValueError:
+            raise Bad("not facts") from None
+        need(isinstance(facts, dict), "not facts")
+        if event_type == "log_key_rotated":
+            old, new = handed_over(facts)
+            need(self.named in (None, old), "it hands over from a key that is not the current one")
+            if self.trusted[-1] == old:
+                self.trusted.append(new)
+            self.named = new
+            return
+        if event_type == "log_restored":
+            _, size, root = read_body(facts.get("old_checkpoint"))
+            need((size, root) == (self.tree.size, self.tree.root()),
+                 "it was restored from a log that is not the one before it")
+        read_key(facts.get("key"))
+        self.named = facts["key"]
 
     def parts(self, named, given):
         need(isinstance(named, list) and len(named) <= 64 and isinstance(given, dict), "parts")
@@ -249,16 +310,19 @@ class Log:
 
 
 def verify(lines, key):
-    log = Log()
+    log = Log(key)
     try:
-        opening = {"key": key, "origin": key.split("+")[0], "wakeful_export": 1}
-        need(next(lines, b"") == canonical(opening).encode() + b"\n", "not an export with this key")
+        opening = read_line(next(lines, b"")[:-1])
+        signer = opening.get("key")
+        need(opening == {"key": signer, "origin": read_key(signer)[0], "wakeful_export": 1}
+             and type(opening["wakeful_export"]) is int, "not an export")
         for raw in lines:
             need(raw.endswith(b"\n"), "the file is cut off")
             line = read_line(raw[:-1])
             if "checkpoint" in line:
                 need(set(line) == {"checkpoint"} and isinstance(line["checkpoint"], str), "not a checkpoint")
-                size, root = open_note(line["checkpoint"], key)
+                need(signer in log.trusted, "the export's key is not trusted for this log")
+                size, root = open_note(line["checkpoint"], signer)
                 need(size == log.tree.size, f"the checkpoint counts {size} entries")
                 need(root == log.tree.root(), "the root differs")
                 need(next(lines, None) is None, "something follows the checkpoint")

@@ -21,6 +21,8 @@ use crate::{Ending, cli::Place, house, output};
 pub enum As {
     /// Administration: an owner's token, or the operator on this machine.
     Operator,
+    /// The same, and it may be the first thing ever done in a data directory.
+    Founder,
     /// A person, by WAKEFUL_TOKEN.
     Human,
     /// An agent, by WAKE_API_KEY.
@@ -47,10 +49,10 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     let token = match who {
         As::Agent => Some(variable("WAKE_API_KEY", "the agent's key")?),
         As::Human => Some(variable("WAKEFUL_TOKEN", "your token")?),
-        As::Operator if place.server.is_some() => {
+        As::Operator | As::Founder if place.server.is_some() => {
             Some(variable("WAKEFUL_TOKEN", "an owner's token")?)
         }
-        As::Operator => None,
+        As::Operator | As::Founder => None,
     };
     if let Some(address) = &place.server {
         let ca = place
@@ -69,6 +71,12 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     let socket = directory.join(house::SOCKET);
     if tokio::net::UnixStream::connect(&socket).await.is_ok() {
         return Ok(Connection::Server(Server::on_socket(&socket, token)?));
+    }
+    if who != As::Founder && !directory.join(store::FILE).exists() {
+        bail!(
+            "there is no data in {}; `wakeful serve` or `wakeful user create` makes it",
+            directory.display()
+        );
     }
     let lock = house::lock(&directory)?;
     let engine = house::start(&directory, place.body_key.as_deref()).await?;

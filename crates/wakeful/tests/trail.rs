@@ -679,12 +679,7 @@ async fn an_export_is_its_owners_alone_and_a_copy_verifies_where_nothing_can_be_
 
     let copy = copy_data(house.data());
     let key = house.json(&["trail", "key"]);
-    let key = key["key"]
-        .as_str()
-        .or(key["text"].as_str())
-        .unwrap()
-        .trim()
-        .to_owned();
+    let key = key["key"].as_str().unwrap().trim().to_owned();
     // As one who has no other rights than to read.
     for file in std::fs::read_dir(copy.path()).unwrap() {
         let mode = std::fs::Permissions::from_mode(0o755);
@@ -739,6 +734,7 @@ async fn the_logs_key_is_handed_over_by_an_entry_that_both_keys_sign() {
     for key in [old, new] {
         house.json(&["trail", "verify", "--key", key]);
         house.json(&["trail", "verify", export, "--key", key]);
+        assert!(verify_with_python(Path::new(export), key));
     }
     let since = ["trail", "verify", "--key", new, "--since", kept];
     let only_new = house.command(&since, &[]);

@@ -55,7 +55,7 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
         "\n  {program} inbox                          what waits for you\n  \
          {program} inbox ID                       one item, whole\n  \
          {program} respond ID approved            or rejected, or redirected --feedback TEXT\n  \
-         {program} trail verify                   nothing was changed\n"
+         {program} trail verify                   the record is whole\n"
     ));
     let crew = tokio::spawn(crew.work());
     // The crew goes home first, and does not see its server end.
