@@ -5,7 +5,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use account::{Bucket, Key, Rate, Role, User, secret};
+use account::{
+    Bucket, Key, Rate, Role, User,
+    secret::{self, SecretHash},
+};
 use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
@@ -20,11 +23,24 @@ use crate::{App, Problem, transport::Peer};
 #[derive(Clone, Debug)]
 pub struct Agent(pub Key);
 
+impl Agent {
+    /// Refuses a key that has stopped working since it was recognised: what
+    /// waited for long asks this before it answers.
+    pub fn still_works(&self, app: &App) -> Result<(), Problem> {
+        let accounts = app.shared().accounts();
+        match accounts.key_by_secret(&self.0.hash.0, app.shared().clock.now()) {
+            Some(_) => Ok(()),
+            None => Err(Problem::unauthenticated()),
+        }
+    }
+}
+
 /// Anyone signed in.
 #[derive(Clone, Debug)]
 pub struct Human {
     pub user: User,
     pub channel: Channel,
+    token: SecretHash,
 }
 
 /// Someone who may answer: an active owner or reviewer, by name. No agent key
@@ -55,6 +71,33 @@ impl Admin {
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub is_owner: bool,
+    /// The hash of the person's token; the operator has none.
+    token: Option<SecretHash>,
+}
+
+impl Reader {
+    const OPERATOR: Reader = Reader {
+        is_owner: true,
+        token: None,
+    };
+
+    fn of(user: &User, token: SecretHash) -> Reader {
+        Reader {
+            is_owner: user.role == Role::Owner,
+            token: Some(token),
+        }
+    }
+
+    /// The same reader as the accounts are now, or `None` if the token no
+    /// longer opens anything.
+    pub fn again(&self, app: &App) -> Option<Reader> {
+        let Some(token) = self.token else {
+            return Some(Reader::OPERATOR);
+        };
+        let accounts = app.shared().accounts();
+        let user = accounts.user_by_token(&token)?;
+        Some(Reader::of(user, token))
+    }
 }
 
 /// Who is asking, before what they ask is looked at.
@@ -89,6 +132,7 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
             Ok(Caller::Human(Box::new(Human {
                 user: user.clone(),
                 channel,
+                token: hash,
             })))
         }
         _ => Err(fail(app, peer)),
@@ -234,10 +278,8 @@ impl FromRequestParts<App> for Reader {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
         match caller(parts, app)? {
-            Caller::Operator => Ok(Reader { is_owner: true }),
-            Caller::Human(human) => Ok(Reader {
-                is_owner: human.user.role == Role::Owner,
-            }),
+            Caller::Operator => Ok(Reader::OPERATOR),
+            Caller::Human(human) => Ok(Reader::of(&human.user, human.token)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }

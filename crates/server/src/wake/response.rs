@@ -19,11 +19,12 @@ use crate::{
 
 pub async fn response(
     State(app): State<App>,
-    Agent(key): Agent,
+    agent: Agent,
     Path(delivery_id): Path,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    app.limits.take_read(&key, app.shared().clock.now())?;
+    let key = &agent.0;
+    app.limits.take_read(key, app.shared().clock.now())?;
     // A malformed id answers like an unknown one.
     let id = Uuid::try_parse(&delivery_id).map_err(|_| Problem::not_found())?;
     let wait = wait(query.as_deref().unwrap_or_default())?;
@@ -48,6 +49,7 @@ pub async fn response(
             },
         };
         if over {
+            agent.still_works(&app)?;
             return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
         }
     }

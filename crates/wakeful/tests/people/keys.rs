@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{House, delivery};
+use crate::harness::{Answer, House, delivery};
 
 async fn create(house: &House, token: &str, body: Value) -> Value {
     let answer = house.post("/api/v1/keys", token, body).await;
@@ -154,4 +154,24 @@ async fn a_key_that_cannot_be_is_refused() {
         house.get("/api/v1/keys", &ann).await.json()["keys"],
         json!([])
     );
+}
+
+#[tokio::test]
+async fn a_key_revoked_while_it_waits_does_not_get_the_answer() {
+    let (house, ann) = House::start().await;
+    let made = create(&house, &ann, json!({ "agent_id": "a" })).await;
+    let key = made["key"].as_str().unwrap();
+    let id = house.deliver(key, "a", json!({})).await;
+    let url = format!("{}/wake/v1/response/{id}?wait=20", house.address());
+    let waiting = tokio::spawn(house.http.get(url).bearer_auth(key).send());
+    // By the time of this delivery the other request waits.
+    house.deliver(key, "a", json!({})).await;
+    let path = format!("/api/v1/keys/{}", made["key_id"].as_str().unwrap());
+    let revoked = house.send("DELETE", &path, Some(&ann), None).await;
+    assert_eq!(revoked.status, 204);
+    house
+        .respond(&ann, &id, json!({ "status": "approved" }))
+        .await;
+    let answer = Answer::read(waiting.await.unwrap().unwrap()).await;
+    answer.is_problem(401, "unauthenticated", None);
 }
