@@ -13,7 +13,7 @@ use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
 };
-use engine::Command;
+use engine::{Command, Refusal};
 use inbox::{Person, event::Channel};
 use trail::Micros;
 
@@ -289,6 +289,7 @@ impl FromRequestParts<App> for Reader {
 #[derive(Debug, Default)]
 pub struct Limits {
     reads: Buckets,
+    deliveries: Buckets,
     denials: Buckets,
 }
 
@@ -298,17 +299,33 @@ const DENIALS: Rate = Rate {
     per_hour: 60,
 };
 
+/// Many times what the key may deliver: a poll a minute for each of hundreds
+/// of deliveries is ordinary.
+fn generous(key: &Key) -> Rate {
+    Rate {
+        burst: key.rate.burst.saturating_mul(20).max(600),
+        per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
+    }
+}
+
 impl Limits {
-    /// Reads are many times what the key may deliver: a poll a minute for each
-    /// of hundreds of deliveries is ordinary.
     pub fn take_read(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let rate = Rate {
-            burst: key.rate.burst.saturating_mul(20).max(600),
-            per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
-        };
-        self.reads.take(&key.key_id, rate, now).map_err(|seconds| {
+        let taken = self.reads.take(&key.key_id, generous(key), now);
+        taken.map_err(|seconds| {
             let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
+        })
+    }
+
+    /// What is refused costs the key nothing of its deliveries, but it costs
+    /// us the reading. Asked before the body is read.
+    pub fn take_delivery(&self, key: &Key, now: Micros) -> Result<(), Problem> {
+        let taken = self.deliveries.take(&key.key_id, generous(key), now);
+        taken.map_err(|retry_after_seconds| {
+            Refusal::RateLimited {
+                retry_after_seconds,
+            }
+            .into()
         })
     }
 

@@ -171,7 +171,7 @@ impl From<account::Rejection> for Problem {
             | R::NoOwner => StatusCode::CONFLICT,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Problem::new(status, rejection.code(), rejection.to_string())
+        Problem::new(status, rejection.code(), rejection.to_string()).field(rejection.field())
     }
 }
 

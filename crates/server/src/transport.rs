@@ -15,7 +15,7 @@ use axum::{
 };
 use tower::Service as _;
 
-use crate::{App, Problem, metrics::Route, routes};
+use crate::{App, Problem, body::Lent, metrics::Route, routes};
 
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,7 @@ impl Door {
     pub async fn answer(mut self, mut request: Request) -> Response {
         let started = Instant::now();
         let route = Route::of(request.uri().path());
+        let lent = Lent::of(&mut request);
         let mut response = match self.peer(&request) {
             Ok(peer) => {
                 request.extensions_mut().insert(peer);
@@ -74,6 +75,10 @@ impl Door {
             }
             Err(problem) => problem.into_response(),
         };
+        match lent {
+            Some(lent) if is_refusal(response.status()) => lent.discard().await,
+            _ => {}
+        }
         let headers = response.headers_mut();
         headers.insert(
             header::X_CONTENT_TYPE_OPTIONS,
@@ -108,6 +113,12 @@ impl Door {
             Listener::Plain => plain(address, request),
         }
     }
+}
+
+/// Whether a request may have been refused before its body was read. One that
+/// was too slow has had its time.
+fn is_refusal(status: StatusCode) -> bool {
+    (status.is_client_error() || status.is_server_error()) && status != StatusCode::REQUEST_TIMEOUT
 }
 
 const FORWARDING: [&str; 4] = [

@@ -197,6 +197,29 @@ async fn after_rotation_the_wake_header_has_the_new_secret_and_the_standard_one_
 }
 
 #[tokio::test]
+async fn of_two_rotations_at_once_none_is_lost() {
+    let (house, ann, key, _) = house().await;
+    let mut receiver = Receiver::start(200).await;
+    house.allow(&receiver);
+    for _ in 0..5 {
+        let path = "/api/v1/agents/a/webhook-secret";
+        let rotate = || house.send("POST", path, Some(&ann), None);
+        let (one, other) = tokio::join!(rotate(), rotate());
+        answered(&house, &ann, &key, &receiver.url("/")).await;
+        let seen = receiver.next().await;
+        let expected: BTreeSet<String> = [one, other]
+            .iter()
+            .map(|made| standard_signature(made.json()["secret"].as_str().unwrap(), &seen))
+            .collect();
+        let signatures = seen.header("webhook-signature").split(' ');
+        assert_eq!(
+            signatures.map(str::to_owned).collect::<BTreeSet<_>>(),
+            expected
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_callback_that_is_not_https_or_not_on_the_allowlist_is_refused_at_delivery() {
     let (house, _, key, _) = house().await;
     house.allow_host("hooks.example.com", &[], None);

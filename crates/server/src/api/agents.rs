@@ -52,11 +52,38 @@ pub async fn secret(
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 
-/// Draws a secret for an agent and keeps it sealed.
+/// Draws a secret for an agent and keeps it sealed; the one before signs on for
+/// a day.
 pub async fn new_secret(app: &App, actor: String, agent_id: &str) -> Result<String, Problem> {
+    let _alone = app.rotating.lock().await;
+    let old = app.shared().webhook_secrets(agent_id).await?;
+    keep_new_secret(app, actor, agent_id, old).await
+}
+
+/// The same for an agent that has none yet; gives nothing if it has one.
+pub async fn first_secret(
+    app: &App,
+    actor: String,
+    agent_id: &str,
+) -> Result<Option<String>, Problem> {
+    let _alone = app.rotating.lock().await;
+    match app.shared().webhook_secrets(agent_id).await? {
+        Some(_) => Ok(None),
+        None => keep_new_secret(app, actor, agent_id, None).await.map(Some),
+    }
+}
+
+/// Reading the old secret and writing the new one are two steps: `rotating`
+/// must be held around both.
+async fn keep_new_secret(
+    app: &App,
+    actor: String,
+    agent_id: &str,
+    old: Option<WebhookSecrets>,
+) -> Result<String, Problem> {
     let shared = app.shared();
     let secret = signature::secret(engine::keys::random().map_err(|_| Problem::unavailable())?);
-    let secrets = match shared.webhook_secrets(agent_id).await? {
+    let secrets = match old {
         Some(old) => old.rotate(secret.clone(), shared.clock.now()),
         None => WebhookSecrets::new(secret.clone()),
     };

@@ -191,7 +191,7 @@ pub async fn respond(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(&headers, body, RESPOND_BYTES).await?;
+    let bytes = body::read(&app.bodies.people, &headers, body, RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
     let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     let answered = match app

@@ -22,8 +22,10 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    app.limits.take_delivery(&key, app.shared().clock.now())?;
     let max_details = app.settings.max_details_bytes;
-    let bytes = body::read(&headers, body, max_details + limits::ENVELOPE_BYTES).await?;
+    let limit = max_details + limits::ENVELOPE_BYTES;
+    let bytes = body::read(&app.bodies.agents, &headers, body, limit).await?;
     let idempotency_key = idempotency_key(&headers)?;
     let delivery = NewDelivery::parse(&bytes, max_details)?;
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));

@@ -110,7 +110,7 @@ async fn a_rotated_key_overlaps_its_successor() {
         let answer = house
             .post(&path, &ann, json!({ "overlap_seconds": bad }))
             .await;
-        answer.is_problem(422, "bad_overlap", None);
+        answer.is_problem(422, "bad_overlap", Some("overlap_seconds"));
     }
 }
 
@@ -118,30 +118,34 @@ async fn a_rotated_key_overlaps_its_successor() {
 async fn a_key_that_cannot_be_is_refused() {
     let (house, ann) = House::start().await;
     let many: Vec<String> = (0..65).map(|n| format!("agent-{n}")).collect();
-    for (body, code) in [
-        (json!({ "agent_id": "" }), "bad_agent_id"),
-        (json!({ "agent_id": "x".repeat(129) }), "bad_agent_id"),
-        (json!({ "agent_id": "a\nb" }), "bad_agent_id"),
-        (
-            json!({ "agent_id": "a", "orchestrates": many }),
-            "too_many_agents",
-        ),
-        (
-            json!({ "agent_id": "a", "rate": { "per_hour": 0, "burst": 1 } }),
-            "bad_rate",
-        ),
-        (
-            json!({ "agent_id": "a", "rate": { "per_hour": 1, "burst": 0 } }),
-            "bad_rate",
-        ),
-        (json!({ "agent_id": 1 }), "bad_body"),
-        (json!({}), "bad_body"),
+    let with = |name: &str, value: Value| {
+        let mut body = json!({ "agent_id": "a" });
+        body[name] = value;
+        body
+    };
+    for (code, field, value) in [
+        ("bad_agent_id", "agent_id", json!("")),
+        ("bad_agent_id", "agent_id", json!("x".repeat(129))),
+        ("bad_agent_id", "agent_id", json!("a\nb")),
+        ("wrong_type", "agent_id", json!(1)),
+        ("bad_agent_id", "orchestrates", json!(["b", ""])),
+        ("too_many_agents", "orchestrates", json!(many)),
+        ("wrong_type", "orchestrates", json!("b")),
+        ("wrong_type", "test", json!("yes")),
+        ("bad_rate", "rate", json!({ "per_hour": 0, "burst": 1 })),
+        ("bad_rate", "rate", json!({ "per_hour": 1, "burst": 0 })),
+        ("wrong_type", "rate", json!({ "per_hour": 1 })),
+        ("unknown_field", "colour", json!("blue")),
     ] {
         house
-            .post("/api/v1/keys", &ann, body)
+            .post("/api/v1/keys", &ann, with(field, value))
             .await
-            .is_problem(422, code, None);
+            .is_problem(422, code, Some(field));
     }
+    house
+        .post("/api/v1/keys", &ann, json!({}))
+        .await
+        .is_problem(400, "missing_field", Some("agent_id"));
     let answer = house
         .post(
             "/api/v1/keys",
