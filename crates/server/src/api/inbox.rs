@@ -1,6 +1,6 @@
 //! What waits for people, and their answers.
 
-use ::inbox::{Request, answer::EDITED_BYTES};
+use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
 use ::wake::{DetailsFormat, Kind, Status};
 use axum::{
     body::Body,
@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Command, Reply, Row, read::InboxAsk};
+use engine::{Command, Refusal, Reply, Row, read::InboxAsk};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trail::Micros;
@@ -155,15 +155,9 @@ async fn find(app: &App, id: &str) -> Result<Row, Problem> {
 
 pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let shared = app.shared();
-    let answer = row.row.answer_position;
-    let (mut feedback, mut edited_content) = (None, None);
-    if let Some(position) = answer {
-        feedback = shared.part(position, "feedback").await?;
-        edited_content = shared.part(position, "edited_content").await?;
-    }
+    let (feedback, edited_content) = texts(&app, &row).await?;
     let whole = Whole {
-        details: shared.part(row.row.no, "details").await?,
+        details: app.shared().part(row.row.no, "details").await?,
         details_format: row.details_format(),
         callback_webhook: row.row.callback.clone(),
         feedback,
@@ -171,6 +165,39 @@ pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<R
         item: Item::from(&row),
     };
     Ok(Json(whole).into_response())
+}
+
+type Text = Option<Box<RawValue>>;
+
+/// The feedback and the edited content of an answer, as far as there are any.
+async fn texts(app: &App, row: &Row) -> Result<(Text, Text), Problem> {
+    let Some(position) = row.row.answer_position else {
+        return Ok((None, None));
+    };
+    Ok((
+        app.shared().part(position, "feedback").await?,
+        app.shared().part(position, "edited_content").await?,
+    ))
+}
+
+/// Who comes late is told the whole answer that stands.
+async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
+    let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
+        return refusal.into();
+    };
+    let standing = async {
+        let row = app.shared().delivery(delivery_id).await?;
+        let row = row.ok_or_else(Problem::not_found)?;
+        let (feedback, edited_content) = texts(app, &row).await?;
+        Ok::<_, Problem>((feedback, edited_content, row.row.erased))
+    };
+    match standing.await {
+        Err(problem) => problem,
+        Ok((feedback, edited_content, erased)) => Problem::from(late)
+            .with("feedback", feedback)
+            .with("edited_content", edited_content)
+            .with("content_erased", erased),
+    }
 }
 
 /// What became of an answer.
@@ -194,28 +221,26 @@ pub async fn respond(
     let bytes = body::read(&app.bodies.people, &headers, body, RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
     let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
-    let answered = match app
-        .engine
-        .submit(Command::Respond {
-            person,
-            delivery_id,
-            request,
-        })
-        .await?
-    {
-        Reply::Answered { status, at } => Answered {
+    let command = Command::Respond {
+        person,
+        delivery_id,
+        request,
+    };
+    let answered = match app.engine.submit(command).await {
+        Err(refusal) => return Err(refuse(&app, delivery_id, refusal).await),
+        Ok(Reply::Answered { status, at }) => Answered {
             delivery_id,
             status,
             responded_at: Some(at),
             held_until: None,
         },
-        Reply::Held { status, until } => Answered {
+        Ok(Reply::Held { status, until }) => Answered {
             delivery_id,
             status,
             responded_at: None,
             held_until: Some(until),
         },
-        _ => return Err(Problem::internal()),
+        Ok(_) => return Err(Problem::internal()),
     };
     Ok(Json(answered).into_response())
 }
@@ -226,13 +251,14 @@ pub async fn undo(
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
-    app.engine
-        .submit(Command::Undo {
-            person,
-            delivery_id,
-        })
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+    let command = Command::Undo {
+        person,
+        delivery_id,
+    };
+    match app.engine.submit(command).await {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(refusal) => Err(refuse(&app, delivery_id, refusal).await),
+    }
 }
 
 pub async fn seen(
