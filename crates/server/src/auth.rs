@@ -215,7 +215,15 @@ impl FromRequestParts<App> for Agent {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Agent, Problem> {
         match caller(parts, app)? {
             Caller::Agent(key) => Ok(Agent(*key)),
-            Caller::Human(_) | Caller::Operator => Err(Problem::unauthenticated()),
+            Caller::Human(human) => {
+                // Told the same as any stranger, and on the trail all the same.
+                let name = human.user.name;
+                let stream = format!("account/{name}");
+                let what = format!("{} {}", parts.method, parts.uri.path());
+                record_denial(app, name, stream, what, "person_token_refused");
+                Err(Problem::unauthenticated())
+            }
+            Caller::Operator => Err(Problem::unauthenticated()),
         }
     }
 }
