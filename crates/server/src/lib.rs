@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod openapi;
 pub mod path;
 pub mod problem;
+pub mod query;
 pub mod routes;
 pub mod serve;
 pub mod settings;

@@ -5,6 +5,7 @@
 //! the crate `inbox`.
 
 pub mod delivery;
+mod diff;
 pub mod event;
 pub mod fault;
 pub mod life;

@@ -8,6 +8,7 @@
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
+use ::wake::sweep::digits;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, header},
@@ -99,7 +100,7 @@ fn place(id: &str, log: &str) -> Option<u64> {
         Some(_) => return None,
         None => id,
     };
-    position.parse().ok()
+    digits(position)
 }
 
 impl Feed {
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(place(&id(7, &log), &log), Some(7));
         assert_eq!(place(&id(7, &log), &other), None);
         assert_eq!(place("7", &log), Some(7));
-        for text in ["", "x", "-1", "7@", "@", &format!("x@{log}")] {
+        for text in ["", "x", "-1", "+7", "7@", "@", &format!("x@{log}")] {
             assert_eq!(place(text, &log), None, "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! What waits for people, and their answers.
 
 use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
-use ::wake::{DetailsFormat, Kind, Status};
+use ::wake::{DetailsFormat, Kind, Status, delivery::shown_format};
 use axum::{
     body::Body,
     extract::{RawQuery, State},
@@ -16,10 +16,11 @@ use uuid::Uuid;
 
 use crate::{
     App, Problem,
-    api::{Json, bad_query, list, number, pairs},
+    api::Json,
     auth::{Decider, Human, Reader},
     body,
-    path::Path,
+    path::{Path, delivery_id},
+    query,
 };
 
 /// Room for an edited content of the largest size and a page of feedback.
@@ -63,6 +64,8 @@ struct Whole {
     item: Item,
     details: Option<Box<RawValue>>,
     details_format: Option<DetailsFormat>,
+    /// How to show the details that are there, said or not.
+    shown_format: Option<DetailsFormat>,
     callback_webhook: Option<String>,
     feedback: Option<Box<RawValue>>,
     edited_content: Option<Box<RawValue>>,
@@ -113,29 +116,30 @@ pub async fn index(
         limit: 50,
         ..InboxAsk::default()
     };
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
+    let names = ["agent_id", "type", "status", "test", "q", "cursor", "limit"];
+    for (name, value) in query::known(&query, &names)? {
+        match name {
             "agent_id" => ask.agent_id = Some(value),
             "type" => {
                 let expected = "update, question, output, alert, separated by commas";
-                ask.kinds = list("type", &value, Kind::parse, expected)?;
+                ask.kinds = query::list("type", &value, Kind::parse, expected)?;
             }
             "status" => {
                 let expected = "pending, approved, rejected, redirected, separated by commas";
-                ask.statuses = list("status", &value, Status::parse, expected)?;
+                ask.statuses = query::list("status", &value, Status::parse, expected)?;
             }
             "test" => {
                 let test = value
                     .parse()
-                    .map_err(|_| bad_query("test", "true or false"))?;
+                    .map_err(|_| query::bad("test", "true or false"))?;
                 ask.test = Some(test);
             }
             "q" if value.chars().count() > 200 => {
-                return Err(bad_query("q", "at most 200 characters"));
+                return Err(query::bad("q", "at most 200 characters"));
             }
             "q" => ask.search = Some(value),
-            "cursor" => ask.before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
+            "cursor" => ask.before = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => ask.limit = query::number("limit", &value, 1..=200)? as usize,
             _ => {}
         }
     }
@@ -146,7 +150,7 @@ pub async fn index(
 }
 
 async fn find(app: &App, id: &str) -> Result<Row, Problem> {
-    let id = Uuid::try_parse(id).map_err(|_| Problem::not_found())?;
+    let id = delivery_id(id)?;
     app.shared()
         .delivery(id)
         .await?
@@ -156,9 +160,14 @@ async fn find(app: &App, id: &str) -> Result<Row, Problem> {
 pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let (feedback, edited_content) = texts(&app, &row).await?;
+    let details = app.shared().part(row.row.no, "details").await?;
+    let details_format = row.details_format();
     let whole = Whole {
-        details: app.shared().part(row.row.no, "details").await?,
-        details_format: row.details_format(),
+        shown_format: details
+            .as_deref()
+            .map(|details| shown_format(details, details_format)),
+        details,
+        details_format,
         callback_webhook: row.row.callback.clone(),
         feedback,
         edited_content,
@@ -220,7 +229,7 @@ pub async fn respond(
 ) -> Result<Response, Problem> {
     let bytes = body::read(&app.bodies.people, &headers, body, RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    let delivery_id = delivery_id(&id)?;
     let command = Command::Respond {
         person,
         delivery_id,
@@ -250,7 +259,7 @@ pub async fn undo(
     Decider(person): Decider,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    let delivery_id = delivery_id(&id)?;
     let command = Command::Undo {
         person,
         delivery_id,
@@ -266,7 +275,7 @@ pub async fn seen(
     human: Human,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    let delivery_id = delivery_id(&id)?;
     app.engine
         .submit(Command::See {
             name: human.user.name,

@@ -1,7 +1,7 @@
 //! Agents' keys: created, listed, revoked, rotated. A key is shown once.
 
 use account::{
-    Rate,
+    Key, Rate,
     command::{Command as Ask, NewKey},
     secret::Kind,
 };
@@ -34,8 +34,9 @@ fn unacceptable(field: &'static str, code: &'static str, detail: &str) -> Proble
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).field(Some(field))
 }
 
+/// A key without what opens with it.
 #[derive(Debug, Serialize)]
-struct Shown<'a> {
+pub struct Shown<'a> {
     key_id: &'a str,
     agent_id: &'a str,
     test: bool,
@@ -46,12 +47,9 @@ struct Shown<'a> {
     revoked_at: Option<Micros>,
 }
 
-pub async fn index(State(app): State<App>, _: Reader) -> Response {
-    let accounts = app.shared().accounts();
-    let mut keys: Vec<Shown<'_>> = accounts
-        .keys
-        .values()
-        .map(|key| Shown {
+impl<'a> From<&'a Key> for Shown<'a> {
+    fn from(key: &'a Key) -> Shown<'a> {
+        Shown {
             key_id: &key.key_id,
             agent_id: &key.agent_id,
             test: key.test,
@@ -60,8 +58,13 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
             created_at: key.created_at,
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
-        })
-        .collect();
+        }
+    }
+}
+
+pub async fn index(State(app): State<App>, _: Reader) -> Response {
+    let accounts = app.shared().accounts();
+    let mut keys: Vec<Shown<'_>> = accounts.keys.values().map(Shown::from).collect();
     keys.sort_by_key(|key| key.created_at);
     Json(serde_json::json!({ "keys": keys })).into_response()
 }

@@ -1,6 +1,6 @@
 //! Callbacks: where they may go, what became of them, sending one again.
 
-use ::wake::{net::Cidr, webhook::HostPattern};
+use ::wake::{net::Cidr, sweep::digits, webhook::HostPattern};
 use account::command::Command as Ask;
 use axum::{
     body::Body,
@@ -15,10 +15,11 @@ use uuid::Uuid;
 
 use crate::{
     App, Problem,
-    api::{Json, number, pairs},
+    api::Json,
     auth::{Admin, Reader},
     fields::Fields,
     path::Path,
+    query,
 };
 
 pub async fn allowlist(State(app): State<App>, _: Reader) -> Response {
@@ -108,10 +109,10 @@ pub async fn callbacks(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let (mut before, mut limit) = (None, 50);
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
-            "cursor" => before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => limit = number("limit", &value, 1..=200)?,
+    for (name, value) in query::known(&query, &["cursor", "limit"])? {
+        match name {
+            "cursor" => before = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => limit = query::number("limit", &value, 1..=200)?,
             _ => {}
         }
     }
@@ -141,7 +142,7 @@ pub async fn replay(
     admin: Admin,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let callback: u64 = id.parse().map_err(|_| Problem::not_found())?;
+    let callback = digits(&id).ok_or_else(Problem::not_found)?;
     let before = callback
         .checked_add(1)
         .filter(|before| *before <= i64::MAX as u64);

@@ -59,12 +59,14 @@ pub async fn deliver(
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
-    let Some(value) = headers.get("idempotency-key") else {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
-    let text = value.to_str().map_err(|_| Fault::IdempotencyKey)?;
-    match (1..=limits::IDEMPOTENCY_KEY).contains(&text.len()) {
-        true => Ok(Some(text.to_owned())),
-        false => Err(Fault::IdempotencyKey),
+    let visible = value.as_bytes().iter().all(u8::is_ascii_graphic);
+    let fits = (1..=limits::IDEMPOTENCY_KEY).contains(&value.len());
+    match value.to_str() {
+        Ok(text) if visible && fits && values.next().is_none() => Ok(Some(text.to_owned())),
+        _ => Err(Fault::IdempotencyKey),
     }
 }

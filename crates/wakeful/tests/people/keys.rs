@@ -179,3 +179,24 @@ async fn a_key_revoked_while_it_waits_does_not_get_the_answer() {
     let answer = Answer::read(waiting.await.unwrap().unwrap()).await;
     answer.is_problem(401, "unauthenticated", None);
 }
+
+#[tokio::test]
+async fn an_agent_is_shown_with_the_keys_that_work() {
+    let (house, ann) = House::start().await;
+    let old = create(&house, &ann, json!({ "agent_id": "a" })).await;
+    let new = create(&house, &ann, json!({ "agent_id": "a", "test": true })).await;
+    create(&house, &ann, json!({ "agent_id": "b" })).await;
+    let path = format!("/api/v1/keys/{}", old["key_id"].as_str().unwrap());
+    assert_eq!(
+        house.send("DELETE", &path, Some(&ann), None).await.status,
+        204
+    );
+    let agents = house.get("/api/v1/agents", &ann).await;
+    assert!(!agents.text().contains("hash"));
+    let agents = agents.json();
+    let keys = agents["agents"][0]["wake"]["keys"].as_array().unwrap();
+    assert_eq!(keys.len(), 1, "{agents}");
+    assert_eq!(keys[0]["key_id"], new["key_id"]);
+    assert_eq!(keys[0]["test"], true);
+    assert_eq!(agents["agents"][1]["agent_id"], "b");
+}
