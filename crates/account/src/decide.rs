@@ -268,10 +268,10 @@ fn owner_of(state: &State, key: &Key) -> String {
 }
 
 fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
-    check_agent_id(&new.agent_id)?;
+    check_agent_id(&new.agent_id, "agent_id")?;
     new.orchestrates
         .iter()
-        .try_for_each(|id| check_agent_id(id))?;
+        .try_for_each(|id| check_agent_id(id, "orchestrates"))?;
     if new.orchestrates.len() > MAX_ORCHESTRATED {
         let named = new.orchestrates.len();
         return Err(Rejection::TooManyAgents {
@@ -315,10 +315,10 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
     Ok(events)
 }
 
-fn check_agent_id(agent_id: &str) -> Result<(), Rejection> {
+fn check_agent_id(agent_id: &str, field: &'static str) -> Result<(), Rejection> {
     let fits = AGENT_ID_CHARS.contains(&agent_id.chars().count());
     match fits && !agent_id.chars().any(char::is_control) {
         true => Ok(()),
-        false => Err(Rejection::BadAgentId),
+        false => Err(Rejection::BadAgentId { field }),
     }
 }

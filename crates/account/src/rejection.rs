@@ -21,7 +21,7 @@ pub enum Rejection {
     #[error("An agent needs an owner. Create a user first: wakeful user create NAME.")]
     NoOwner,
     #[error("An agent id has 1 to 128 characters and none of them is a control character.")]
-    BadAgentId,
+    BadAgentId { field: &'static str },
     #[error("There is no agent \"{0}\".")]
     NoSuchAgent(String),
     #[error("There is no key \"{0}\".")]
@@ -53,7 +53,7 @@ impl Rejection {
             Rejection::LastOwner(_) => "last_owner",
             Rejection::Deactivated(_) => "user_deactivated",
             Rejection::NoOwner => "no_owner",
-            Rejection::BadAgentId => "bad_agent_id",
+            Rejection::BadAgentId { .. } => "bad_agent_id",
             Rejection::NoSuchAgent(_) => "no_such_agent",
             Rejection::NoSuchKey(_) => "no_such_key",
             Rejection::KeyRevoked(_) => "key_revoked",
@@ -63,6 +63,30 @@ impl Rejection {
             Rejection::NotAllowed(_) => "not_on_allowlist",
             Rejection::BadRetention => "bad_retention",
             Rejection::NoSuchType(_) => "unknown_value",
+        }
+    }
+
+    /// The field of the request that is at fault, where there is one.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Rejection::BadName(_) | Rejection::ReservedName(_) | Rejection::UserExists(_) => {
+                Some("name")
+            }
+            Rejection::FirstMustBeOwner => Some("role"),
+            Rejection::BadAgentId { field } => Some(field),
+            Rejection::TooManyAgents { .. } => Some("orchestrates"),
+            Rejection::AlreadyAllowed(_) => Some("pattern"),
+            Rejection::BadRetention => Some("days"),
+            Rejection::NoSuchType(_) => Some("type"),
+            Rejection::NoSuchUser(_)
+            | Rejection::LastOwner(_)
+            | Rejection::Deactivated(_)
+            | Rejection::NoOwner
+            | Rejection::NoSuchAgent(_)
+            | Rejection::NoSuchKey(_)
+            | Rejection::KeyRevoked(_)
+            | Rejection::TooMany { .. }
+            | Rejection::NotAllowed(_) => None,
         }
     }
 

@@ -55,6 +55,8 @@ pub struct Request {
 pub enum Fault {
     #[error("The body is {0}. Send one JSON object.")]
     NotJson(json::Fault),
+    #[error("The body repeats the key \"{0}\". Send each key once.")]
+    DuplicateKey(String),
     #[error("The body is JSON but not an object. Send one JSON object.")]
     NotAnObject,
     #[error("The required field \"status\" is missing. Send approved, rejected or redirected.")]
@@ -77,14 +79,14 @@ impl Fault {
     pub fn is_malformed(&self) -> bool {
         matches!(
             self,
-            Fault::NotJson(_) | Fault::NotAnObject | Fault::MissingStatus
+            Fault::NotJson(_) | Fault::DuplicateKey(_) | Fault::NotAnObject | Fault::MissingStatus
         )
     }
 
     pub fn code(&self) -> &'static str {
         match self {
-            Fault::NotJson(json::Fault::DuplicateKey { .. }) => "duplicate_key",
             Fault::NotJson(_) => "not_json",
+            Fault::DuplicateKey(_) => "duplicate_key",
             Fault::NotAnObject => "not_an_object",
             Fault::MissingStatus => "missing_field",
             Fault::Status => "unknown_value",
@@ -98,13 +100,22 @@ impl Fault {
 
     pub fn field(&self) -> Option<&'static str> {
         match self {
-            Fault::NotJson(_) | Fault::NotAnObject => None,
+            Fault::NotJson(_) | Fault::DuplicateKey(_) | Fault::NotAnObject => None,
             Fault::MissingStatus | Fault::Status => Some("status"),
             Fault::Feedback => Some("feedback"),
             Fault::Edited | Fault::EditedWithoutRedirect | Fault::EmptyRedirect => {
                 Some("edited_content")
             }
             Fault::Hold => Some("hold_seconds"),
+        }
+    }
+}
+
+impl From<json::Fault> for Fault {
+    fn from(fault: json::Fault) -> Fault {
+        match fault {
+            json::Fault::DuplicateKey { key, .. } => Fault::DuplicateKey(key),
+            other => Fault::NotJson(other),
         }
     }
 }
@@ -123,7 +134,7 @@ struct Raw<'a> {
 
 impl Request {
     pub fn parse(body: &[u8]) -> Result<Request, Fault> {
-        json::scan(body, json::Rules::REQUEST).map_err(Fault::NotJson)?;
+        json::scan(body, json::Rules::REQUEST)?;
         if !body.trim_ascii_start().starts_with(b"{") {
             return Err(Fault::NotAnObject);
         }
@@ -134,7 +145,13 @@ impl Request {
         let edited_content = given(raw.edited_content).map(edited).transpose()?;
         let hold_seconds = given(raw.hold_seconds).map(hold).transpose()?.unwrap_or(0);
         match verdict {
-            Verdict::Redirected if feedback.is_none() && edited_content.is_none() => {
+            // An empty string alone tells an agent no more than nothing would.
+            Verdict::Redirected
+                if feedback.is_none()
+                    && edited_content
+                        .as_deref()
+                        .is_none_or(|edited| edited == b"\"\"") =>
+            {
                 Err(Fault::EmptyRedirect)
             }
             Verdict::Approved | Verdict::Rejected if edited_content.is_some() => {
@@ -201,8 +218,22 @@ mod tests {
             parse(r#"{"status":"redirected","feedback":""}"#),
             Err(Fault::EmptyRedirect)
         );
+        assert_eq!(
+            parse(r#"{"status":"redirected","feedback":"","edited_content":""}"#),
+            Err(Fault::EmptyRedirect)
+        );
         assert!(parse(r#"{"status":"redirected","feedback":"b"}"#).is_ok());
         assert!(parse(r#"{"status":"redirected","edited_content":{"a":1}}"#).is_ok());
+    }
+
+    #[test]
+    fn a_repeated_key_is_named() {
+        let fault = parse(r#"{"status":"approved","status":"rejected"}"#).unwrap_err();
+        assert_eq!((fault.code(), fault.field()), ("duplicate_key", None));
+        assert_eq!(
+            fault.to_string(),
+            "The body repeats the key \"status\". Send each key once."
+        );
     }
 
     #[test]

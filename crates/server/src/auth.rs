@@ -5,12 +5,15 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use account::{Bucket, Key, Rate, Role, User, secret};
+use account::{
+    Bucket, Key, Rate, Role, User,
+    secret::{self, SecretHash},
+};
 use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
 };
-use engine::Command;
+use engine::{Command, Refusal};
 use inbox::{Person, event::Channel};
 use trail::Micros;
 
@@ -20,11 +23,24 @@ use crate::{App, Problem, transport::Peer};
 #[derive(Clone, Debug)]
 pub struct Agent(pub Key);
 
+impl Agent {
+    /// Refuses a key that has stopped working since it was recognised: what
+    /// waited for long asks this before it answers.
+    pub fn still_works(&self, app: &App) -> Result<(), Problem> {
+        let accounts = app.shared().accounts();
+        match accounts.key_by_secret(&self.0.hash.0, app.shared().clock.now()) {
+            Some(_) => Ok(()),
+            None => Err(Problem::unauthenticated()),
+        }
+    }
+}
+
 /// Anyone signed in.
 #[derive(Clone, Debug)]
 pub struct Human {
     pub user: User,
     pub channel: Channel,
+    token: SecretHash,
 }
 
 /// Someone who may answer: an active owner or reviewer, by name. No agent key
@@ -55,6 +71,33 @@ impl Admin {
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub is_owner: bool,
+    /// The hash of the person's token; the operator has none.
+    token: Option<SecretHash>,
+}
+
+impl Reader {
+    const OPERATOR: Reader = Reader {
+        is_owner: true,
+        token: None,
+    };
+
+    fn of(user: &User, token: SecretHash) -> Reader {
+        Reader {
+            is_owner: user.role == Role::Owner,
+            token: Some(token),
+        }
+    }
+
+    /// The same reader as the accounts are now, or `None` if the token no
+    /// longer opens anything.
+    pub fn again(&self, app: &App) -> Option<Reader> {
+        let Some(token) = self.token else {
+            return Some(Reader::OPERATOR);
+        };
+        let accounts = app.shared().accounts();
+        let user = accounts.user_by_token(&token)?;
+        Some(Reader::of(user, token))
+    }
 }
 
 /// Who is asking, before what they ask is looked at.
@@ -89,6 +132,7 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
             Ok(Caller::Human(Box::new(Human {
                 user: user.clone(),
                 channel,
+                token: hash,
             })))
         }
         _ => Err(fail(app, peer)),
@@ -171,7 +215,15 @@ impl FromRequestParts<App> for Agent {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Agent, Problem> {
         match caller(parts, app)? {
             Caller::Agent(key) => Ok(Agent(*key)),
-            Caller::Human(_) | Caller::Operator => Err(Problem::unauthenticated()),
+            Caller::Human(human) => {
+                // Told the same as any stranger, and on the trail all the same.
+                let name = human.user.name;
+                let stream = format!("account/{name}");
+                let what = format!("{} {}", parts.method, parts.uri.path());
+                record_denial(app, name, stream, what, "person_token_refused");
+                Err(Problem::unauthenticated())
+            }
+            Caller::Operator => Err(Problem::unauthenticated()),
         }
     }
 }
@@ -234,10 +286,8 @@ impl FromRequestParts<App> for Reader {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
         match caller(parts, app)? {
-            Caller::Operator => Ok(Reader { is_owner: true }),
-            Caller::Human(human) => Ok(Reader {
-                is_owner: human.user.role == Role::Owner,
-            }),
+            Caller::Operator => Ok(Reader::OPERATOR),
+            Caller::Human(human) => Ok(Reader::of(&human.user, human.token)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }
@@ -247,6 +297,7 @@ impl FromRequestParts<App> for Reader {
 #[derive(Debug, Default)]
 pub struct Limits {
     reads: Buckets,
+    deliveries: Buckets,
     denials: Buckets,
 }
 
@@ -256,17 +307,33 @@ const DENIALS: Rate = Rate {
     per_hour: 60,
 };
 
+/// Many times what the key may deliver: a poll a minute for each of hundreds
+/// of deliveries is ordinary.
+fn generous(key: &Key) -> Rate {
+    Rate {
+        burst: key.rate.burst.saturating_mul(20).max(600),
+        per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
+    }
+}
+
 impl Limits {
-    /// Reads are many times what the key may deliver: a poll a minute for each
-    /// of hundreds of deliveries is ordinary.
     pub fn take_read(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let rate = Rate {
-            burst: key.rate.burst.saturating_mul(20).max(600),
-            per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
-        };
-        self.reads.take(&key.key_id, rate, now).map_err(|seconds| {
+        let taken = self.reads.take(&key.key_id, generous(key), now);
+        taken.map_err(|seconds| {
             let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
+        })
+    }
+
+    /// What is refused costs the key nothing of its deliveries, but it costs
+    /// us the reading. Asked before the body is read.
+    pub fn take_delivery(&self, key: &Key, now: Micros) -> Result<(), Problem> {
+        let taken = self.deliveries.take(&key.key_id, generous(key), now);
+        taken.map_err(|retry_after_seconds| {
+            Refusal::RateLimited {
+                retry_after_seconds,
+            }
+            .into()
         })
     }
 

@@ -22,12 +22,15 @@ pub struct Failures(Mutex<HashMap<String, u64>>);
 
 impl Failures {
     pub fn count(&self, source: IpAddr) {
+        self.add(source.to_string(), 1);
+    }
+
+    fn add(&self, source: String, count: u64) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let source = source.to_string();
         let known = counts.len() < SOURCES || counts.contains_key(&source);
         *counts
             .entry(if known { source } else { OTHERS.to_owned() })
-            .or_default() += 1;
+            .or_default() += count;
     }
 
     fn take(&self) -> Vec<(String, u64)> {
@@ -49,9 +52,46 @@ pub async fn run(app: App) {
 
 pub async fn flush(app: &App) {
     for (source, count) in app.failures.take() {
-        let command = Command::RecordFailures { source, count };
+        let command = Command::RecordFailures {
+            source: source.clone(),
+            count,
+        };
         if let Err(refusal) = app.engine.submit(command).await {
+            // Counted on, and tried again with the next minute's.
             tracing::warn!(%refusal, "failed requests could not be recorded");
+            app.failures.add(source, count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_recorded_is_counted_on() {
+        let failures = Failures::default();
+        let source: IpAddr = "192.0.2.1".parse().unwrap();
+        failures.count(source);
+        failures.count(source);
+        let taken = failures.take();
+        assert_eq!(taken, [("192.0.2.1".to_owned(), 2)]);
+        failures.count(source);
+        taken
+            .into_iter()
+            .for_each(|(source, count)| failures.add(source, count));
+        assert_eq!(failures.take(), [("192.0.2.1".to_owned(), 3)]);
+    }
+
+    #[test]
+    fn more_sources_than_are_told_apart_share_one_count() {
+        let failures = Failures::default();
+        for n in 0..2 * SOURCES {
+            failures.add(n.to_string(), 1);
+        }
+        let taken = failures.take();
+        assert_eq!(taken.len(), SOURCES + 1);
+        let others = taken.iter().find(|(source, _)| source == OTHERS);
+        assert_eq!(others.map(|(_, count)| *count), Some(SOURCES as u64));
     }
 }

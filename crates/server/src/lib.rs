@@ -9,11 +9,13 @@ pub mod api;
 pub mod auth;
 pub mod body;
 pub mod failures;
+pub mod fields;
 pub mod listen;
 pub mod metrics;
 pub mod openapi;
 pub mod path;
 pub mod problem;
+pub mod query;
 pub mod routes;
 pub mod serve;
 pub mod settings;
@@ -40,6 +42,10 @@ pub struct House {
     pub metrics: metrics::Metrics,
     pub failures: failures::Failures,
     pub limits: auth::Limits,
+    pub bodies: body::Rooms,
+    /// Held while an agent's webhook secret is read, changed and written, so
+    /// that of two rotations at once none is lost.
+    pub rotating: tokio::sync::Mutex<()>,
     /// Becomes true when the server is about to end: whoever waits stops waiting.
     pub stopping: watch::Sender<bool>,
 }
@@ -52,6 +58,8 @@ impl App {
             metrics: metrics::Metrics::default(),
             failures: failures::Failures::default(),
             limits: auth::Limits::default(),
+            bodies: body::Rooms::default(),
+            rotating: tokio::sync::Mutex::default(),
             stopping: watch::Sender::new(false),
         }))
     }

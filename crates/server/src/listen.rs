@@ -5,7 +5,10 @@ use std::{
     future::Future,
     io,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -16,18 +19,31 @@ use hyper::{
     body::Incoming,
     rt::{Read, Sleep, Timer, Write},
     server::conn::{http1, http2},
-    service::Service,
+    service::{Service, service_fn},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// A client that sends no request holds a connection for this long at most.
-const HEADER_TIME: Duration = Duration::from_secs(15);
+/// How much a listener takes on.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Connections at once; further ones wait to be accepted. Far more than
+    /// people and agents need, and what a machine can still hold.
+    connections: usize,
+    /// A client that sends no request holds a connection for this long at most.
+    patience: Duration,
+}
+
+const BOUNDS: Bounds = Bounds {
+    connections: 20_000,
+    patience: Duration::from_secs(15),
+};
+
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 256;
 
@@ -60,6 +76,21 @@ impl Tls {
 /// Serves what connects until `stop` ends; then lets requests in flight take
 /// `grace` more. Every connection gets a service of its own from `greet`.
 pub async fn listen<L, S>(
+    listener: L,
+    tls: Option<Tls>,
+    greet: impl Fn(&L::Addr) -> S,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) where
+    L: Listener,
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
+    S::Future: Send,
+{
+    listen_within(BOUNDS, listener, tls, greet, stop, grace).await;
+}
+
+async fn listen_within<L, S>(
+    bounds: Bounds,
     mut listener: L,
     tls: Option<Tls>,
     greet: impl Fn(&L::Addr) -> S,
@@ -70,18 +101,25 @@ pub async fn listen<L, S>(
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
+    let places = Arc::new(Semaphore::new(bounds.connections));
     let (stopping, stopped) = watch::channel(());
     let mut stop = std::pin::pin!(stop);
     loop {
-        let (stream, address) = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let place = Arc::clone(&places);
+        let accepted = async { (place.acquire_owned().await, listener.accept().await) };
+        let (place, (stream, address)) = tokio::select! {
+            accepted = accepted => accepted,
             () = &mut stop => break,
         };
         let service = greet(&address);
-        let stopped = stopped.clone();
+        let stay = Stay {
+            patience: bounds.patience,
+            stopped: stopped.clone(),
+            _place: place.ok(),
+        };
         match tls.clone() {
-            Some(tls) => drop(tokio::spawn(protect(stream, tls, service, stopped))),
-            None => drop(tokio::spawn(http1(TokioIo::new(stream), service, stopped))),
+            Some(tls) => drop(tokio::spawn(protect(stream, tls, service, stay))),
+            None => drop(tokio::spawn(http1(TokioIo::new(stream), service, stay))),
         }
     }
     drop((listener, stopped));
@@ -93,59 +131,86 @@ pub async fn listen<L, S>(
     }
 }
 
+/// How long a connection may stay.
+struct Stay {
+    /// How long without a request.
+    patience: Duration,
+    stopped: watch::Receiver<()>,
+    /// Its place among those at once, until it ends.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
 async fn protect<S>(
     stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     tls: Tls,
     service: S,
-    stopped: Stopped,
+    stay: Stay,
 ) where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
     // Who does not speak TLS, or not in time, is no one's failure but theirs.
-    let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIME, tls.0.accept(stream)).await else {
+    let Ok(Ok(stream)) = tokio::time::timeout(stay.patience, tls.0.accept(stream)).await else {
         return;
     };
     match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => http2(TokioIo::new(stream), service, stopped).await,
-        _ => http1(TokioIo::new(stream), service, stopped).await,
+        Some(b"h2") => http2(TokioIo::new(stream), service, stay).await,
+        _ => http1(TokioIo::new(stream), service, stay).await,
     }
 }
 
-async fn http1<S>(io: impl Read + Write + Send + Unpin + 'static, service: S, stopped: Stopped)
+async fn http1<S>(io: impl Read + Write + Send + Unpin + 'static, service: S, stay: Stay)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send,
     S::Future: Send,
 {
     let connection = http1::Builder::new()
         .timer(Patience::default())
-        .header_read_timeout(HEADER_TIME)
+        .header_read_timeout(stay.patience)
         .serve_connection(io, service)
         .with_upgrades();
     drive(
         connection,
         http1::UpgradeableConnection::graceful_shutdown,
-        stopped,
+        stay.stopped.clone(),
     )
     .await;
 }
 
-async fn http2<S>(io: impl Read + Write + Send + Unpin + 'static, service: S, stopped: Stopped)
+async fn http2<S>(io: impl Read + Write + Send + Unpin + 'static, service: S, stay: Stay)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
+    let spoke = Arc::new(AtomicBool::new(false));
+    let noting = {
+        let spoke = Arc::clone(&spoke);
+        service_fn(move |request| {
+            spoke.store(true, Ordering::Relaxed);
+            service.call(request)
+        })
+    };
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)
-        .serve_connection(io, service);
-    drive(connection, http2::Connection::graceful_shutdown, stopped).await;
+        // Whoever is gone without a word does not answer.
+        .keep_alive_interval(stay.patience)
+        .keep_alive_timeout(stay.patience)
+        .serve_connection(io, noting);
+    let finish = http2::Connection::graceful_shutdown;
+    let mut served = std::pin::pin!(drive(connection, finish, stay.stopped.clone()));
+    let silence = tokio::time::timeout(stay.patience, &mut served).await;
+    if silence.is_err() && spoke.load(Ordering::Relaxed) {
+        served.await;
+    }
 }
 
-type Stopped = watch::Receiver<()>;
-
 /// A connection until it ends; after `stopped` it takes no further request.
-async fn drive<C: Future>(connection: C, finish: fn(Pin<&mut C>), mut stopped: Stopped) {
+async fn drive<C: Future>(
+    connection: C,
+    finish: fn(Pin<&mut C>),
+    mut stopped: watch::Receiver<()>,
+) {
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         biased;
@@ -159,7 +224,7 @@ async fn drive<C: Future>(connection: C, finish: fn(Pin<&mut C>), mut stopped: S
 /// The timer of one connection. hyper asks for a new sleep with every request
 /// and drops it when the request is there; to enter and leave the runtime's
 /// timers each time cost as much as reading the request. Here one alarm stays
-/// set: it goes off once per [`HEADER_TIME`], and is set again if whoever
+/// set: it goes off once per [`Bounds::patience`], and is set again if whoever
 /// waits then has waited for less.
 #[derive(Clone, Debug, Default)]
 struct Patience(Arc<Mutex<Option<Alarm>>>);
@@ -202,5 +267,69 @@ impl Future for Wait {
             alarm.as_mut().reset(until);
         }
         Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::{TcpListener, TcpStream},
+    };
+
+    const PATIENCE: Duration = Duration::from_millis(200);
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+    async fn start(connections: usize, patience: Duration) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let bounds = Bounds {
+            connections,
+            patience,
+        };
+        let greet = |_: &_| service_fn(async |_| Ok(Response::new(Body::from("hello"))));
+        let never = std::future::pending();
+        tokio::spawn(listen_within(
+            bounds, listener, None, greet, never, PATIENCE,
+        ));
+        address
+    }
+
+    async fn greeted(connection: &mut TcpStream) {
+        connection.write_all(REQUEST).await.unwrap();
+        let mut read = Vec::new();
+        while !read.ends_with(b"hello") {
+            assert_ne!(connection.read_buf(&mut read).await.unwrap(), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn one_connection_too_many_waits_until_another_ends() {
+        let address = start(2, Duration::from_secs(60)).await;
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let mut second = TcpStream::connect(address).await.unwrap();
+        greeted(&mut first).await;
+        greeted(&mut second).await;
+        let mut third = TcpStream::connect(address).await.unwrap();
+        let early = tokio::time::timeout(PATIENCE, greeted(&mut third)).await;
+        assert!(early.is_err(), "it was not kept waiting");
+        drop(first);
+        // What it asked meanwhile is answered, and so is what it asks now.
+        greeted(&mut third).await;
+    }
+
+    #[tokio::test]
+    async fn who_sends_nothing_or_half_a_head_is_let_go() {
+        let address = start(8, PATIENCE).await;
+        for sent in [&b""[..], &REQUEST[..20]] {
+            let mut connection = TcpStream::connect(address).await.unwrap();
+            connection.write_all(sent).await.unwrap();
+            let started = Instant::now();
+            let mut said = Vec::new();
+            connection.read_to_end(&mut said).await.unwrap();
+            assert!(started.elapsed() >= PATIENCE);
+            assert!(started.elapsed() < Duration::from_secs(10));
+        }
     }
 }

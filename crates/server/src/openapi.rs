@@ -77,6 +77,12 @@ impl Doc {
         self.parameter("query", name, false, json!({ "type": kind }), text)
     }
 
+    /// A whole number within a range.
+    pub fn query_number(self, name: &str, least: u64, most: u64, text: &str) -> Doc {
+        let schema = json!({ "type": "integer", "minimum": least, "maximum": most });
+        self.parameter("query", name, false, schema, text)
+    }
+
     pub fn header(self, name: &str, text: &str) -> Doc {
         self.parameter("header", name, false, json!({ "type": "string" }), text)
     }
@@ -121,8 +127,9 @@ impl Doc {
 
     fn operation(&self) -> Value {
         let mut responses = self.responses.clone();
-        // Any request may come over the wrong transport or at a bad moment.
-        for status in [403, 503] {
+        // Any request may be malformed, come over the wrong transport, with the
+        // wrong method or at a bad moment.
+        for status in [400, 403, 405, 503] {
             let entry = responses.entry(status.to_string());
             entry.or_insert_with(|| problem(status));
         }

@@ -1,12 +1,15 @@
 //! Every refusal is an RFC 9457 problem: a stable code, the field it is about,
 //! and one sentence that says what to do. A failure of ours tells nothing.
 
+use std::collections::BTreeMap;
+
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use engine::Refusal;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 #[derive(Debug)]
 pub struct Problem {
@@ -15,7 +18,21 @@ pub struct Problem {
     detail: String,
     field: Option<&'static str>,
     retry_after_seconds: Option<u64>,
-    more: Map<String, Value>,
+    more: BTreeMap<&'static str, Box<RawValue>>,
+}
+
+/// What goes over the wire.
+#[derive(Serialize)]
+struct Body<'a> {
+    r#type: &'a str,
+    title: &'a str,
+    status: u16,
+    code: &'a str,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    #[serde(flatten)]
+    more: &'a BTreeMap<&'static str, Box<RawValue>>,
 }
 
 impl Problem {
@@ -27,7 +44,7 @@ impl Problem {
             detail,
             field: None,
             retry_after_seconds: None,
-            more: Map::new(),
+            more: BTreeMap::new(),
         }
     }
 
@@ -41,8 +58,10 @@ impl Problem {
         self
     }
 
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
-        self.more.insert(name.to_owned(), value.into());
+    /// Adds a member; content goes in as the bytes it is.
+    pub fn with(mut self, name: &'static str, value: impl Serialize) -> Problem {
+        self.more
+            .extend(to_raw_value(&value).map(|raw| (name, raw)));
         self
     }
 
@@ -84,21 +103,18 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut body = json!({
-            "type": "about:blank",
-            "title": self.status.canonical_reason().unwrap_or("Error"),
-            "status": self.status.as_u16(),
-            "code": self.code,
-            "detail": self.detail,
-        });
-        if let (Some(field), Value::Object(body)) = (self.field, &mut body) {
-            body.insert("field".to_owned(), field.into());
-        }
-        if let Value::Object(body) = &mut body {
-            body.extend(self.more);
-        }
+        let body = Body {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            code: self.code,
+            detail: &self.detail,
+            field: self.field,
+            more: &self.more,
+        };
         let content = HeaderValue::from_static("application/problem+json");
-        let mut response = (self.status, body.to_string()).into_response();
+        let body = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, content);
         if self.status == StatusCode::UNAUTHORIZED {
@@ -171,7 +187,7 @@ impl From<account::Rejection> for Problem {
             | R::NoOwner => StatusCode::CONFLICT,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Problem::new(status, rejection.code(), rejection.to_string())
+        Problem::new(status, rejection.code(), rejection.to_string()).field(rejection.field())
     }
 }
 

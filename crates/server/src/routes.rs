@@ -1,5 +1,6 @@
 //! Every path, once: its handler and its description.
 
+use ::wake::limits;
 use axum::{
     Router,
     http::StatusCode,
@@ -13,6 +14,8 @@ use crate::{
     openapi::{Auth, Doc, doc},
     wake,
 };
+
+const LIMIT: &str = "At most so many (50 if not given)";
 
 /// One path with one method.
 #[derive(Debug)]
@@ -64,10 +67,11 @@ fn wake_routes() -> Vec<Route> {
             get(wake::response),
             agent("The answer to one delivery as it stands")
                 .path("delivery_id", "The id that deliver returned")
-                .query(
+                .query_number(
                     "wait",
-                    "integer",
-                    "Wait up to so many seconds (0 to 60) for an answer",
+                    0,
+                    limits::WAIT_SECONDS,
+                    "Wait up to so many seconds for an answer",
                 )
                 .answer(200, "Response")
                 .errors(&[404, 422, 429]),
@@ -88,11 +92,7 @@ fn wake_routes() -> Vec<Route> {
                     "string",
                     "Only what changed after this moment: next_since of the last sweep",
                 )
-                .query(
-                    "limit",
-                    "integer",
-                    "At most so many (1 to 200, 50 if not given)",
-                )
+                .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "Responses")
                 .errors(&[422, 429]),
         ),
@@ -126,11 +126,7 @@ fn inbox_routes() -> Vec<Route> {
                 .query("test", "boolean", "Only tests, or none")
                 .query("q", "string", "Words that must all occur")
                 .query("cursor", "string", "next_cursor of the page before")
-                .query(
-                    "limit",
-                    "integer",
-                    "At most so many (1 to 200, 50 if not given)",
-                )
+                .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "InboxPage")
                 .errors(&[422]),
         ),
@@ -331,7 +327,7 @@ fn admin_routes() -> Vec<Route> {
             get(webhooks::callbacks),
             read("Callbacks, newest first")
                 .query("cursor", "string", "next_cursor of the page before")
-                .query("limit", "integer", "At most so many (1 to 200)")
+                .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "Callbacks")
                 .errors(&[422]),
         ),
@@ -380,7 +376,7 @@ fn trail_routes() -> Vec<Route> {
                 .query("agent_id", "string", "Only this agent's stream")
                 .query("event_type", "string", "Only this type")
                 .query("cursor", "string", "next_cursor of the page before")
-                .query("limit", "integer", "At most so many (1 to 200)")
+                .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "TrailPage")
                 .errors(&[422]),
         ),

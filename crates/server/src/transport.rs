@@ -3,19 +3,19 @@
 //! redirected.
 
 use std::{
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     time::Instant,
 };
 
 use axum::{
     Router,
     extract::Request,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use tower::Service as _;
 
-use crate::{App, Problem, metrics::Route, routes};
+use crate::{App, Problem, body::Lent, metrics::Route, routes};
 
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,8 @@ impl Door {
     pub async fn answer(mut self, mut request: Request) -> Response {
         let started = Instant::now();
         let route = Route::of(request.uri().path());
-        let mut response = match self.peer(&request) {
+        let lent = Lent::of(&mut request);
+        let mut response = match one_host(&request).and_then(|()| self.peer(&request)) {
             Ok(peer) => {
                 request.extensions_mut().insert(peer);
                 let Ok(response) = self.router.call(request).await;
@@ -74,6 +75,10 @@ impl Door {
             }
             Err(problem) => problem.into_response(),
         };
+        match lent {
+            Some(lent) if is_refusal(response.status()) => lent.discard().await,
+            _ => {}
+        }
         let headers = response.headers_mut();
         headers.insert(
             header::X_CONTENT_TYPE_OPTIONS,
@@ -110,23 +115,47 @@ impl Door {
     }
 }
 
-const FORWARDING: [&str; 4] = [
+/// Whether a request may have been refused before its body was read. One that
+/// was too slow has had its time.
+fn is_refusal(status: StatusCode) -> bool {
+    (status.is_client_error() || status.is_server_error()) && status != StatusCode::REQUEST_TIMEOUT
+}
+
+/// Headers by which proxies say that they stand in between, beside those that
+/// start with `x-forwarded-`.
+const FORWARDING: [&str; 6] = [
     "forwarded",
-    "x-forwarded-for",
-    "x-forwarded-proto",
+    "via",
     "x-real-ip",
+    "x-client-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
 ];
 
+fn is_forwarding(name: &HeaderName) -> bool {
+    name.as_str().starts_with("x-forwarded-") || FORWARDING.contains(&name.as_str())
+}
+
 fn plain(address: IpAddr, request: &Request) -> Result<Peer, Problem> {
-    let forwarded = FORWARDING
-        .iter()
-        .any(|name| request.headers().contains_key(*name));
+    let forwarded = request.headers().keys().any(is_forwarding);
     match address.is_loopback() && !forwarded && names_loopback(request) {
         true => Ok(Peer {
             address,
             local: false,
         }),
         false => Err(insecure()),
+    }
+}
+
+/// RFC 9112, 3.2: of two names for the same server one is a lie.
+fn one_host(request: &Request) -> Result<(), Problem> {
+    match request.headers().get_all(header::HOST).iter().count() {
+        0 | 1 => Ok(()),
+        _ => {
+            let detail = "The request has more than one Host header. Send one.";
+            let problem = Problem::new(StatusCode::BAD_REQUEST, "two_hosts", detail);
+            Err(problem.field(Some("Host")))
+        }
     }
 }
 
@@ -164,30 +193,48 @@ fn behind_proxy(app: &App, address: IpAddr, headers: &HeaderMap) -> Result<Peer,
             detail,
         ));
     }
-    let scheme = headers
-        .get("x-forwarded-proto")
-        .and_then(|proto| proto.to_str().ok());
-    if scheme != Some("https") {
+    if !every_hop_was_https(headers) {
         return Err(insecure());
     }
-    // The rightmost address that is not ours: what is left of it anyone can write.
-    let hops = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .filter_map(|hops| hops.to_str().ok());
-    let hops: Vec<IpAddr> = hops
-        .flat_map(|hops| hops.split(','))
-        .filter_map(|hop| hop.trim().parse().ok())
-        .collect();
-    let client = hops
-        .into_iter()
-        .rev()
-        .find(|hop| !is_proxy(*hop))
-        .unwrap_or(address);
+    let client = client(address, headers, is_proxy);
     Ok(Peer {
         address: client.to_canonical(),
         local: false,
     })
+}
+
+/// Each proxy may say it in a header of its own or at the end of a list.
+fn every_hop_was_https(headers: &HeaderMap) -> bool {
+    let mut schemes = headers.get_all("x-forwarded-proto").iter().peekable();
+    let https = |scheme: &str| scheme.trim().eq_ignore_ascii_case("https");
+    schemes.peek().is_some()
+        && schemes.all(|list| list.to_str().is_ok_and(|list| list.split(',').all(https)))
+}
+
+/// The rightmost address that is not ours: what is left of it anyone can
+/// write. A hop that cannot be read ends the search, or whoever wrote it could
+/// hide behind what is left of it.
+fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> IpAddr {
+    let lists = headers.get_all("x-forwarded-for").iter().rev();
+    let hops = lists.flat_map(|list| list.to_str().unwrap_or_default().rsplit(','));
+    let mut client = peer;
+    for hop in hops {
+        match address(hop.trim()) {
+            Some(hop) => client = hop,
+            None => break,
+        }
+        if !is_proxy(client) {
+            break;
+        }
+    }
+    client
+}
+
+/// An address, which some proxies write with the port.
+fn address(hop: &str) -> Option<IpAddr> {
+    let with_port = || hop.parse().map(|socket: SocketAddr| socket.ip());
+    let bracketed = || hop.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    hop.parse().or_else(|_| with_port()).ok().or_else(bracketed)
 }
 
 fn insecure() -> Problem {
@@ -196,4 +243,61 @@ fn insecure() -> Problem {
         "https_required",
         "Use https://. Plain HTTP is accepted only from this machine itself, by a loopback name.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn the_client_is_the_last_hop_that_is_no_proxy_and_nobody_hides_behind_nonsense() {
+        let peer: IpAddr = "10.0.0.1".parse().unwrap();
+        let ours = |address: IpAddr| address.to_string().starts_with("10.");
+        for (values, expected) in [
+            (&[][..], "10.0.0.1"),
+            (&["203.0.113.7"], "203.0.113.7"),
+            (&["6.6.6.6, 203.0.113.7:4444"], "203.0.113.7"),
+            (&["6.6.6.6", "203.0.113.7, 10.1.1.1"], "203.0.113.7"),
+            (&["6.6.6.6, [2001:db8::7]:4444, 10.1.1.1:80"], "2001:db8::7"),
+            (&["6.6.6.6, [2001:db8::7]"], "2001:db8::7"),
+            (&["6.6.6.6, unknown, 10.1.1.1"], "10.1.1.1"),
+            (&["6.6.6.6, unknown"], "10.0.0.1"),
+            (&["6.6.6.6,"], "10.0.0.1"),
+            (&["6.6.6.6", ""], "10.0.0.1"),
+            (&["10.2.2.2, 10.1.1.1"], "10.2.2.2"),
+        ] {
+            let headers = headers("x-forwarded-for", values);
+            let found = client(peer, &headers, ours);
+            assert_eq!(found.to_string(), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn every_proxy_must_have_been_reached_by_https() {
+        for (values, expected) in [
+            (&[][..], false),
+            (&["https"], true),
+            (&["HTTPS"], true),
+            (&["https, https"], true),
+            (&["https", "https"], true),
+            (&["http"], false),
+            (&["https, http"], false),
+            (&["http, https"], false),
+            (&["https", "http"], false),
+            (&["http", "https"], false),
+            (&["https,"], false),
+            (&[""], false),
+        ] {
+            let headers = headers("x-forwarded-proto", values);
+            assert_eq!(every_hop_was_https(&headers), expected, "{values:?}");
+        }
+    }
 }

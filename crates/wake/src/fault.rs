@@ -50,7 +50,9 @@ pub enum Fault {
     Limit,
     #[error("\"wait\" must be an integer from 0 to 60.")]
     Wait,
-    #[error("\"Idempotency-Key\" must have 1 to 255 visible ASCII characters.")]
+    #[error(
+        "\"Idempotency-Key\" must have 1 to 255 visible ASCII characters, without blanks, and be sent once."
+    )]
     IdempotencyKey,
 }
 

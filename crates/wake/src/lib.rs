@@ -6,6 +6,7 @@
 
 pub mod base;
 pub mod delivery;
+mod diff;
 pub mod event;
 pub mod fault;
 pub mod life;

@@ -13,7 +13,15 @@ pub struct Sweep {
     pub limit: usize,
 }
 
+/// A whole number in digits alone: no sign, no blanks.
+pub fn digits(text: &str) -> Option<u64> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| plain)
+}
+
 impl Sweep {
+    pub const PARAMETERS: [&str; 4] = ["agent_id", "status", "since", "limit"];
+
     /// Reads the query parameters; unknown ones are ignored. An empty value
     /// counts as absent, since many HTTP clients send `since=` for `None`.
     pub fn parse<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Sweep, Fault> {
@@ -29,9 +37,8 @@ impl Sweep {
                 "status" => sweep.statuses = statuses(value)?,
                 "since" => sweep.since = Some(Micros::parse(value).ok_or(Fault::Since)?),
                 "limit" => {
-                    sweep.limit = value
-                        .parse()
-                        .ok()
+                    sweep.limit = digits(value)
+                        .and_then(|limit| usize::try_from(limit).ok())
                         .filter(|limit| (1..=limits::SWEEP_MAX).contains(limit))
                         .ok_or(Fault::Limit)?;
                 }
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_bad_limit_status_or_moment_is_refused() {
-        for limit in ["0", "201", "-1", "ten", "1.5", "99999999999999999999"] {
+        for limit in ["0", "201", "-1", "+5", "ten", "1.5", "99999999999999999999"] {
             assert_eq!(
                 Sweep::parse([("limit", limit)]),
                 Err(Fault::Limit),

@@ -48,10 +48,16 @@ impl CallbackUrl {
             return Err(UrlFault::TooLong);
         }
         let url = Url::parse(text).map_err(|_| UrlFault::NotAUrl)?;
+        // The parser forgives blanks, backslashes and missing or extra slashes;
+        // what it makes of them would not be what the agent wrote.
+        if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+            return Err(UrlFault::NotAUrl);
+        }
         if url.scheme() != "https" {
             return Err(UrlFault::NotHttps);
         }
-        if url.host().is_none() {
+        let slashes = text.get(..8).is_some_and(|start| start.ends_with("://"));
+        if !slashes || text[8..].starts_with('/') || url.host().is_none() {
             return Err(UrlFault::NotAUrl);
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -73,6 +79,15 @@ impl CallbackUrl {
 
     pub fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or(443)
+    }
+
+    /// The host as it is after normalising, and the port.
+    pub fn authority(&self) -> String {
+        format!(
+            "{}:{}",
+            self.url.host_str().unwrap_or_default(),
+            self.port()
+        )
     }
 
     /// The address, when the host is one: no resolver will be asked for it.
@@ -123,6 +138,12 @@ impl HostPattern {
             any_subdomain,
             port: url.port().unwrap_or(443),
         })
+    }
+
+    /// Orders patterns that match the same URL: an exact host before any
+    /// wildcard, a longer wildcard before a shorter one.
+    pub fn exactness(&self) -> (bool, usize) {
+        (!self.any_subdomain, self.host.len())
     }
 
     pub fn matches(&self, callback: &CallbackUrl) -> bool {
@@ -205,9 +226,20 @@ mod tests {
             ("https://", UrlFault::NotAUrl),
             ("/wake-callback", UrlFault::NotAUrl),
             ("", UrlFault::NotAUrl),
+            (" https://a.example/", UrlFault::NotAUrl),
+            ("https://a.example/ ", UrlFault::NotAUrl),
+            ("https://a.example/x\ty", UrlFault::NotAUrl),
+            ("https://a.example/x y", UrlFault::NotAUrl),
+            ("https://a.ex\nample/", UrlFault::NotAUrl),
+            ("https:a.example", UrlFault::NotAUrl),
+            ("https:/a.example", UrlFault::NotAUrl),
+            ("https:///a.example", UrlFault::NotAUrl),
+            ("https:\\\\a.example", UrlFault::NotAUrl),
+            ("https://a.example\\x", UrlFault::NotAUrl),
         ] {
             assert_eq!(CallbackUrl::parse(text), Err(fault), "{text}");
         }
+        assert!(CallbackUrl::parse("HTTPS://a.example/").is_ok());
         let long = format!("https://a.example/{}", "x".repeat(2048));
         assert_eq!(CallbackUrl::parse(&long), Err(UrlFault::TooLong));
         assert_eq!(

@@ -7,7 +7,7 @@ mod harness;
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -197,6 +197,29 @@ async fn after_rotation_the_wake_header_has_the_new_secret_and_the_standard_one_
 }
 
 #[tokio::test]
+async fn of_two_rotations_at_once_none_is_lost() {
+    let (house, ann, key, _) = house().await;
+    let mut receiver = Receiver::start(200).await;
+    house.allow(&receiver);
+    for _ in 0..5 {
+        let path = "/api/v1/agents/a/webhook-secret";
+        let rotate = || house.send("POST", path, Some(&ann), None);
+        let (one, other) = tokio::join!(rotate(), rotate());
+        answered(&house, &ann, &key, &receiver.url("/")).await;
+        let seen = receiver.next().await;
+        let expected: BTreeSet<String> = [one, other]
+            .iter()
+            .map(|made| standard_signature(made.json()["secret"].as_str().unwrap(), &seen))
+            .collect();
+        let signatures = seen.header("webhook-signature").split(' ');
+        assert_eq!(
+            signatures.map(str::to_owned).collect::<BTreeSet<_>>(),
+            expected
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_callback_that_is_not_https_or_not_on_the_allowlist_is_refused_at_delivery() {
     let (house, _, key, _) = house().await;
     house.allow_host("hooks.example.com", &[], None);
@@ -380,6 +403,25 @@ async fn a_receiver_that_does_not_answer_is_left_after_ten_seconds_and_holds_up_
 }
 
 #[tokio::test]
+async fn a_receiver_with_many_callbacks_that_does_not_answer_delays_no_other() {
+    let (house, ann, key, _) = house().await;
+    let mut silent = Receiver::answering(|_| Reply::Hang).await;
+    let mut other = Receiver::start(200).await;
+    house.allow(&silent);
+    house.allow(&other);
+    // More than are under way at once to all hosts together.
+    for _ in 0..40 {
+        answered(&house, &ann, &key, &silent.url("/")).await;
+    }
+    answered(&house, &ann, &key, &other.url("/")).await;
+    other.next_within(Duration::from_secs(5)).await;
+    for _ in 0..4 {
+        silent.next().await;
+    }
+    assert!(silent.saw_nothing_more(), "it has more than its part");
+}
+
+#[tokio::test]
 async fn a_retry_survives_a_kill_and_comes_at_the_recorded_time_with_the_same_id() {
     let (mut house, ann, key, secret) = house().await;
     let tries = AtomicUsize::new(0);
@@ -478,11 +520,16 @@ async fn a_receiver_that_is_gone_ends_the_tries_and_a_person_may_send_it_again()
 #[tokio::test]
 async fn retry_after_lengthens_the_wait() {
     let (house, ann, key, _) = house().await;
-    let receiver =
-        Receiver::answering(|seen| Reply::Header(503, "retry-after", seen.path[1..].to_owned()))
-            .await;
+    let receiver = Receiver::answering(|seen| {
+        Reply::Header(503, "retry-after", seen.path[1..].replace("%20", " "))
+    })
+    .await;
     house.allow(&receiver);
+    // In a path a blank is written as %20.
+    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(600));
+    let date = date.replace(' ', "%20");
     for (asked, expected) in [
+        (date.as_str(), 590.0..=601.0),
         ("120", 120.0..=120.5),
         ("1", 4.0..=6.0),
         ("999999999", 86_400.0..=86_400.5),
@@ -555,6 +602,34 @@ async fn a_certificate_that_nobody_vouches_for_or_of_another_name_is_refused() {
         assert_eq!(attempts[0]["outcome"], "will_retry");
         assert!(receiver.saw_nothing_more());
     }
+}
+
+#[tokio::test]
+async fn an_authority_that_shows_its_own_certificate_is_named_as_what_it_is() {
+    let (house, ann, key, _) = house().await;
+    let receiver = Receiver::with_identity(Identity::authority(), |_| Reply::Status(200)).await;
+    house.allow(&receiver);
+    let id = answered(&house, &ann, &key, &receiver.url("/")).await;
+    let attempt = house.attempted(&ann, &id, 1).await.remove(0);
+    let reason = attempt["error"].as_str().unwrap();
+    assert!(
+        reason.contains("the certificate of an authority"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn an_entry_of_the_allowlist_is_removed_however_it_is_spelled() {
+    let (house, ann, ..) = house().await;
+    house.allow_host("hooks.example.com", &[], None);
+    house.allow_host("*.example.org:8443", &[], None);
+    house.json(&["webhook", "remove", "HOOKS.example.com:443"]);
+    house.json(&["webhook", "remove", "*.Example.ORG:8443"]);
+    let list = house.get("/api/v1/webhooks/allowlist", &ann).await.json();
+    assert_eq!(list["allowlist"], json!([]));
+    let path = "/api/v1/webhooks/allowlist/no%20host";
+    let unknown = house.send("DELETE", path, Some(&ann), None).await;
+    unknown.is_problem(404, "not_on_allowlist", None);
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Agents, their prompt, and the secret that signs their callbacks.
 
+use std::collections::HashMap;
+
 use ::wake::{prompt::Prompt, signature};
 use axum::{
     extract::State,
@@ -7,17 +9,47 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use engine::{Command, read::WebhookSecrets};
+use serde::Serialize;
 
 use crate::{
     App, Problem,
-    api::Json,
+    api::{Json, keys},
     auth::{Admin, Reader},
     path::Path,
 };
 
+/// An agent and what it has for each door.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    agent: &'a account::Agent,
+    wake: Wake<'a>,
+}
+
+/// The keys that work now.
+#[derive(Debug, Default, Serialize)]
+struct Wake<'a> {
+    keys: Vec<keys::Shown<'a>>,
+}
+
 pub async fn index(State(app): State<App>, _: Reader) -> Response {
     let accounts = app.shared().accounts();
-    let agents: Vec<&account::Agent> = accounts.agents.values().collect();
+    let now = app.shared().clock.now();
+    let mut doors: HashMap<&str, Wake<'_>> = HashMap::new();
+    for key in accounts.keys.values().filter(|key| key.is_active(now)) {
+        doors
+            .entry(&key.agent_id)
+            .or_default()
+            .keys
+            .push(key.into());
+    }
+    let agents = accounts.agents.values();
+    let agents: Vec<Shown<'_>> = agents
+        .map(|agent| Shown {
+            agent,
+            wake: doors.remove(agent.agent_id.as_str()).unwrap_or_default(),
+        })
+        .collect();
     Json(serde_json::json!({ "agents": agents })).into_response()
 }
 
@@ -52,11 +84,38 @@ pub async fn secret(
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 
-/// Draws a secret for an agent and keeps it sealed.
+/// Draws a secret for an agent and keeps it sealed; the one before signs on for
+/// a day.
 pub async fn new_secret(app: &App, actor: String, agent_id: &str) -> Result<String, Problem> {
+    let _alone = app.rotating.lock().await;
+    let old = app.shared().webhook_secrets(agent_id).await?;
+    keep_new_secret(app, actor, agent_id, old).await
+}
+
+/// The same for an agent that has none yet; gives nothing if it has one.
+pub async fn first_secret(
+    app: &App,
+    actor: String,
+    agent_id: &str,
+) -> Result<Option<String>, Problem> {
+    let _alone = app.rotating.lock().await;
+    match app.shared().webhook_secrets(agent_id).await? {
+        Some(_) => Ok(None),
+        None => keep_new_secret(app, actor, agent_id, None).await.map(Some),
+    }
+}
+
+/// Reading the old secret and writing the new one are two steps: `rotating`
+/// must be held around both.
+async fn keep_new_secret(
+    app: &App,
+    actor: String,
+    agent_id: &str,
+    old: Option<WebhookSecrets>,
+) -> Result<String, Problem> {
     let shared = app.shared();
     let secret = signature::secret(engine::keys::random().map_err(|_| Problem::unavailable())?);
-    let secrets = match shared.webhook_secrets(agent_id).await? {
+    let secrets = match old {
         Some(old) => old.rotate(secret.clone(), shared.clock.now()),
         None => WebhookSecrets::new(secret.clone()),
     };

@@ -1,9 +1,14 @@
 //! Server-sent events: the log as it grows. The id of an event is its place in
-//! the log, so a client that reconnects misses nothing; when it was away for
-//! too long it is told so with one `reset`.
+//! the log and which log that is, so a client that reconnects misses nothing;
+//! when it was away for too long, or the log is not the one it knew, it is told
+//! so with one `reset`.
+//!
+//! A stream lasts no longer than the right to read it: who reads is looked up
+//! again before each event.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
+use ::wake::sweep::digits;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, header},
@@ -16,6 +21,7 @@ use engine::read::Entry;
 use futures_util::stream;
 use store::EntryQuery;
 use tokio::sync::watch;
+use trail::Hash;
 
 use crate::{App, auth::Reader};
 
@@ -26,35 +32,42 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 struct Feed {
     app: App,
-    is_owner: bool,
+    reader: Reader,
+    log: String,
+    /// What tells a new client where it stands.
+    opening: Option<Event>,
     next: u64,
     size: watch::Receiver<u64>,
-    ready: VecDeque<Event>,
+    ready: VecDeque<Entry>,
 }
 
 pub async fn events(State(app): State<App>, reader: Reader, headers: HeaderMap) -> Response {
     let size = app.shared().size();
     let now = *size.borrow();
-    let mut ready = VecDeque::new();
+    let log = fingerprint(app.shared().keys.log.name());
     let last = headers
         .get("last-event-id")
-        .map(|id| id.to_str().ok().and_then(|id| id.parse::<u64>().ok()));
-    let next = match last {
-        None => now,
-        Some(Some(last)) if last < now && now - last <= REPLAY => last + 1,
+        .map(|id| id.to_str().ok().and_then(|id| place(id, &log)));
+    let newest = now.saturating_sub(1);
+    let here = Event::default().id(id(newest, &log));
+    let (opening, next) = match last {
+        // An id without data is remembered and shown to nobody: who is cut off
+        // before the first event still knows where to go on.
+        None => (Some(here), now),
+        Some(Some(last)) if last < now && now - last <= REPLAY => (None, last + 1),
         Some(_) => {
-            let reset = format!("{{\"position\":{}}}", now.saturating_sub(1));
-            let event = Event::default().event("reset").data(reset);
-            ready.push_back(event.id(now.saturating_sub(1).to_string()));
-            now
+            let reset = format!("{{\"position\":{newest}}}");
+            (Some(here.event("reset").data(reset)), now)
         }
     };
     let feed = Feed {
         app,
-        is_owner: reader.is_owner,
+        reader,
+        log,
+        opening,
         next,
         size,
-        ready,
+        ready: VecDeque::new(),
     };
     let events = stream::unfold(feed, |mut feed| async move {
         let event = feed.next_event().await?;
@@ -68,12 +81,40 @@ pub async fn events(State(app): State<App>, reader: Reader, headers: HeaderMap) 
     (no_buffering, Sse::new(events).keep_alive(alive)).into_response()
 }
 
+/// Eight hex digits for a log's origin: a restored log has another one, and
+/// what its places hold may differ from what a client has seen there.
+fn fingerprint(origin: &str) -> String {
+    let mut digits = Hash::of("wakeful/events/1", &[origin.as_bytes()]).to_string();
+    digits.truncate(8);
+    digits
+}
+
+fn id(position: u64, log: &str) -> String {
+    format!("{position}@{log}")
+}
+
+/// The place that an id names in this log. A bare number is taken at its word.
+fn place(id: &str, log: &str) -> Option<u64> {
+    let position = match id.split_once('@') {
+        Some((position, of)) if of == log => position,
+        Some(_) => return None,
+        None => id,
+    };
+    digits(position)
+}
+
 impl Feed {
     /// The next event; `None` ends the stream, and the client comes back.
     async fn next_event(&mut self) -> Option<Event> {
+        if let Some(opening) = self.opening.take() {
+            return Some(opening);
+        }
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+            self.reader = self.reader.again(&self.app)?;
+            while let Some(entry) = self.ready.pop_front() {
+                if self.reader.is_owner || is_public(&entry) {
+                    return event(&entry, &self.log);
+                }
             }
             tokio::select! {
                 grown = self.size.wait_for(|size| *size > self.next) => drop(grown.ok()?),
@@ -86,10 +127,7 @@ impl Feed {
             };
             let entries = self.app.shared().entries(query).await.ok()?;
             self.next = entries.last()?.position + 1;
-            let seen = entries
-                .iter()
-                .filter(|entry| self.is_owner || is_public(entry));
-            self.ready.extend(seen.filter_map(event));
+            self.ready.extend(entries);
         }
     }
 }
@@ -99,12 +137,32 @@ pub fn is_public(entry: &Entry) -> bool {
     entry.stream.starts_with("agent/")
 }
 
-fn event(entry: &Entry) -> Option<Event> {
+fn event(entry: &Entry, log: &str) -> Option<Event> {
     let data = serde_json::to_string(entry).ok()?;
     Some(
         Event::default()
-            .id(entry.position.to_string())
+            .id(id(entry.position, log))
             .event(&entry.event_type)
             .data(data),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_names_a_place_in_one_log_alone() {
+        let (log, other) = (
+            fingerprint("wakeful.local/a"),
+            fingerprint("wakeful.local/b"),
+        );
+        assert_eq!(log.len(), 8);
+        assert_eq!(place(&id(7, &log), &log), Some(7));
+        assert_eq!(place(&id(7, &log), &other), None);
+        assert_eq!(place("7", &log), Some(7));
+        for text in ["", "x", "-1", "+7", "7@", "@", &format!("x@{log}")] {
+            assert_eq!(place(text, &log), None, "{text}");
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! What waits for people, and their answers.
 
-use ::inbox::{Request, answer::EDITED_BYTES};
-use ::wake::{DetailsFormat, Kind, Status};
+use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
+use ::wake::{DetailsFormat, Kind, Status, delivery::shown_format};
 use axum::{
     body::Body,
     extract::{RawQuery, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Command, Reply, Row, read::InboxAsk};
+use engine::{Command, Refusal, Reply, Row, read::InboxAsk};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trail::Micros;
@@ -16,10 +16,11 @@ use uuid::Uuid;
 
 use crate::{
     App, Problem,
-    api::{Json, bad_query, list, number, pairs},
+    api::Json,
     auth::{Decider, Human, Reader},
     body,
-    path::Path,
+    path::{Path, delivery_id},
+    query,
 };
 
 /// Room for an edited content of the largest size and a page of feedback.
@@ -63,6 +64,8 @@ struct Whole {
     item: Item,
     details: Option<Box<RawValue>>,
     details_format: Option<DetailsFormat>,
+    /// How to show the details that are there, said or not.
+    shown_format: Option<DetailsFormat>,
     callback_webhook: Option<String>,
     feedback: Option<Box<RawValue>>,
     edited_content: Option<Box<RawValue>>,
@@ -113,29 +116,30 @@ pub async fn index(
         limit: 50,
         ..InboxAsk::default()
     };
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
+    let names = ["agent_id", "type", "status", "test", "q", "cursor", "limit"];
+    for (name, value) in query::known(&query, &names)? {
+        match name {
             "agent_id" => ask.agent_id = Some(value),
             "type" => {
                 let expected = "update, question, output, alert, separated by commas";
-                ask.kinds = list("type", &value, Kind::parse, expected)?;
+                ask.kinds = query::list("type", &value, Kind::parse, expected)?;
             }
             "status" => {
                 let expected = "pending, approved, rejected, redirected, separated by commas";
-                ask.statuses = list("status", &value, Status::parse, expected)?;
+                ask.statuses = query::list("status", &value, Status::parse, expected)?;
             }
             "test" => {
                 let test = value
                     .parse()
-                    .map_err(|_| bad_query("test", "true or false"))?;
+                    .map_err(|_| query::bad("test", "true or false"))?;
                 ask.test = Some(test);
             }
             "q" if value.chars().count() > 200 => {
-                return Err(bad_query("q", "at most 200 characters"));
+                return Err(query::bad("q", "at most 200 characters"));
             }
             "q" => ask.search = Some(value),
-            "cursor" => ask.before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => ask.limit = number("limit", &value, 1..=200)? as usize,
+            "cursor" => ask.before = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => ask.limit = query::number("limit", &value, 1..=200)? as usize,
             _ => {}
         }
     }
@@ -146,7 +150,7 @@ pub async fn index(
 }
 
 async fn find(app: &App, id: &str) -> Result<Row, Problem> {
-    let id = Uuid::try_parse(id).map_err(|_| Problem::not_found())?;
+    let id = delivery_id(id)?;
     app.shared()
         .delivery(id)
         .await?
@@ -155,22 +159,54 @@ async fn find(app: &App, id: &str) -> Result<Row, Problem> {
 
 pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let shared = app.shared();
-    let answer = row.row.answer_position;
-    let (mut feedback, mut edited_content) = (None, None);
-    if let Some(position) = answer {
-        feedback = shared.part(position, "feedback").await?;
-        edited_content = shared.part(position, "edited_content").await?;
-    }
+    let (feedback, edited_content) = texts(&app, &row).await?;
+    let details = app.shared().part(row.row.no, "details").await?;
+    let details_format = row.details_format();
     let whole = Whole {
-        details: shared.part(row.row.no, "details").await?,
-        details_format: row.details_format(),
+        shown_format: details
+            .as_deref()
+            .map(|details| shown_format(details, details_format)),
+        details,
+        details_format,
         callback_webhook: row.row.callback.clone(),
         feedback,
         edited_content,
         item: Item::from(&row),
     };
     Ok(Json(whole).into_response())
+}
+
+type Text = Option<Box<RawValue>>;
+
+/// The feedback and the edited content of an answer, as far as there are any.
+async fn texts(app: &App, row: &Row) -> Result<(Text, Text), Problem> {
+    let Some(position) = row.row.answer_position else {
+        return Ok((None, None));
+    };
+    Ok((
+        app.shared().part(position, "feedback").await?,
+        app.shared().part(position, "edited_content").await?,
+    ))
+}
+
+/// Who comes late is told the whole answer that stands.
+async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
+    let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
+        return refusal.into();
+    };
+    let standing = async {
+        let row = app.shared().delivery(delivery_id).await?;
+        let row = row.ok_or_else(Problem::not_found)?;
+        let (feedback, edited_content) = texts(app, &row).await?;
+        Ok::<_, Problem>((feedback, edited_content, row.row.erased))
+    };
+    match standing.await {
+        Err(problem) => problem,
+        Ok((feedback, edited_content, erased)) => Problem::from(late)
+            .with("feedback", feedback)
+            .with("edited_content", edited_content)
+            .with("content_erased", erased),
+    }
 }
 
 /// What became of an answer.
@@ -191,31 +227,29 @@ pub async fn respond(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(&headers, body, RESPOND_BYTES).await?;
+    let bytes = body::read(&app.bodies.people, &headers, body, RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
-    let answered = match app
-        .engine
-        .submit(Command::Respond {
-            person,
-            delivery_id,
-            request,
-        })
-        .await?
-    {
-        Reply::Answered { status, at } => Answered {
+    let delivery_id = delivery_id(&id)?;
+    let command = Command::Respond {
+        person,
+        delivery_id,
+        request,
+    };
+    let answered = match app.engine.submit(command).await {
+        Err(refusal) => return Err(refuse(&app, delivery_id, refusal).await),
+        Ok(Reply::Answered { status, at }) => Answered {
             delivery_id,
             status,
             responded_at: Some(at),
             held_until: None,
         },
-        Reply::Held { status, until } => Answered {
+        Ok(Reply::Held { status, until }) => Answered {
             delivery_id,
             status,
             responded_at: None,
             held_until: Some(until),
         },
-        _ => return Err(Problem::internal()),
+        Ok(_) => return Err(Problem::internal()),
     };
     Ok(Json(answered).into_response())
 }
@@ -225,14 +259,15 @@ pub async fn undo(
     Decider(person): Decider,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
-    app.engine
-        .submit(Command::Undo {
-            person,
-            delivery_id,
-        })
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+    let delivery_id = delivery_id(&id)?;
+    let command = Command::Undo {
+        person,
+        delivery_id,
+    };
+    match app.engine.submit(command).await {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(refusal) => Err(refuse(&app, delivery_id, refusal).await),
+    }
 }
 
 pub async fn seen(
@@ -240,7 +275,7 @@ pub async fn seen(
     human: Human,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
+    let delivery_id = delivery_id(&id)?;
     app.engine
         .submit(Command::See {
             name: human.user.name,

@@ -1,7 +1,7 @@
 //! Agents' keys: created, listed, revoked, rotated. A key is shown once.
 
 use account::{
-    Rate,
+    Key, Rate,
     command::{Command as Ask, NewKey},
     secret::Kind,
 };
@@ -11,7 +11,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use trail::Micros;
 
 use crate::{
@@ -21,16 +21,22 @@ use crate::{
         fresh::{draw, short_id},
     },
     auth::{Admin, Reader},
-    body,
+    fields::Fields,
     path::Path,
 };
 
 /// How long a rotated key still works, unless said otherwise.
 const OVERLAP_SECONDS: i64 = 24 * 3600;
 const OVERLAP_MOST: i64 = 30 * 24 * 3600;
+const RATE: &str = "null, or an object with the integers \"burst\" and \"per_hour\"";
 
+fn unacceptable(field: &'static str, code: &'static str, detail: &str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).field(Some(field))
+}
+
+/// A key without what opens with it.
 #[derive(Debug, Serialize)]
-struct Shown<'a> {
+pub struct Shown<'a> {
     key_id: &'a str,
     agent_id: &'a str,
     test: bool,
@@ -41,12 +47,9 @@ struct Shown<'a> {
     revoked_at: Option<Micros>,
 }
 
-pub async fn index(State(app): State<App>, _: Reader) -> Response {
-    let accounts = app.shared().accounts();
-    let mut keys: Vec<Shown<'_>> = accounts
-        .keys
-        .values()
-        .map(|key| Shown {
+impl<'a> From<&'a Key> for Shown<'a> {
+    fn from(key: &'a Key) -> Shown<'a> {
+        Shown {
             key_id: &key.key_id,
             agent_id: &key.agent_id,
             test: key.test,
@@ -55,24 +58,15 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
             created_at: key.created_at,
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
-        })
-        .collect();
-    keys.sort_by_key(|key| key.created_at);
-    Json(serde_json::json!({ "keys": keys })).into_response()
+        }
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct New {
-    agent_id: String,
-    #[serde(default)]
-    test: bool,
-    #[serde(default)]
-    orchestrates: Vec<String>,
-    #[serde(default)]
-    rate: Option<Rate>,
-    #[serde(default)]
-    owner: Option<String>,
+pub async fn index(State(app): State<App>, _: Reader) -> Response {
+    let accounts = app.shared().accounts();
+    let mut keys: Vec<Shown<'_>> = accounts.keys.values().map(Shown::from).collect();
+    keys.sort_by_key(|key| key.created_at);
+    Json(serde_json::json!({ "keys": keys })).into_response()
 }
 
 /// A key at the one moment when it is known.
@@ -92,42 +86,35 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let new: New = body::read_as(&headers, body).await?;
-    if new
-        .rate
-        .is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0)
-    {
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let agent_id: String = fields.required("agent_id", "a string")?;
+    let test = fields.optional("test", "true or false")?.unwrap_or(false);
+    let orchestrates = fields.optional("orchestrates", "a list of agent ids")?;
+    let rate: Option<Option<Rate>> = fields.optional("rate", RATE)?;
+    let owner: Option<Option<String>> = fields.optional("owner", "a string or null")?;
+    fields.end()?;
+    let rate = rate.flatten();
+    if rate.is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0) {
         let detail = "A rate allows at least 1 delivery an hour and a burst of 1.";
-        return Err(Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "bad_rate",
-            detail,
-        ));
+        return Err(unacceptable("rate", "bad_rate", detail));
     }
-    let (key, hash) = draw(if new.test {
-        Kind::TestKey
-    } else {
-        Kind::LiveKey
-    })?;
+    let (key, hash) = draw(if test { Kind::TestKey } else { Kind::LiveKey })?;
     let key_id = short_id("key")?;
     let ask = Ask::CreateKey(NewKey {
-        agent_id: new.agent_id.clone(),
-        owner: new.owner.or_else(|| admin.user.clone()),
+        agent_id: agent_id.clone(),
+        owner: owner.flatten().or_else(|| admin.user.clone()),
         key_id: key_id.clone(),
         hash,
-        test: new.test,
-        orchestrates: new.orchestrates,
-        rate: new.rate,
+        test,
+        orchestrates: orchestrates.unwrap_or_default(),
+        rate,
     });
     admin.ask(&app, ask).await?;
-    let webhook_secret = match app.shared().webhook_secrets(&new.agent_id).await? {
-        Some(_) => None,
-        None => Some(agents::new_secret(&app, admin.actor, &new.agent_id).await?),
-    };
+    let webhook_secret = agents::first_secret(&app, admin.actor, &agent_id).await?;
     let created = Created {
         key,
         key_id,
-        agent_id: new.agent_id,
+        agent_id,
         webhook_secret,
     };
     Ok((StatusCode::CREATED, Json(created)).into_response())
@@ -143,13 +130,6 @@ pub async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rotation {
-    #[serde(default)]
-    overlap_seconds: Option<i64>,
-}
-
 pub async fn rotate(
     State(app): State<App>,
     admin: Admin,
@@ -157,15 +137,13 @@ pub async fn rotate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let rotation: Rotation = body::read_as(&headers, body).await?;
-    let overlap = rotation.overlap_seconds.unwrap_or(OVERLAP_SECONDS);
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let overlap: Option<Option<i64>> = fields.optional("overlap_seconds", "an integer or null")?;
+    fields.end()?;
+    let overlap = overlap.flatten().unwrap_or(OVERLAP_SECONDS);
     if !(0..=OVERLAP_MOST).contains(&overlap) {
         let detail = "\"overlap_seconds\" must be from 0 to 2592000.";
-        return Err(Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "bad_overlap",
-            detail,
-        ));
+        return Err(unacceptable("overlap_seconds", "bad_overlap", detail));
     }
     let accounts = app.shared().accounts();
     let old = accounts.keys.get(&key_id);

@@ -7,13 +7,12 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
 
 use crate::{
     App, Problem,
     api::Json,
     auth::{Admin, Reader},
-    body,
+    fields::Fields,
     path::Path,
 };
 
@@ -21,13 +20,7 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
     Json(serde_json::json!({ "retention_days": app.shared().accounts().retention })).into_response()
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// `null` keeps content for good.
-    days: Option<u32>,
-}
-
+/// `null` keeps content for good; it must be said.
 pub async fn set(
     State(app): State<App>,
     admin: Admin,
@@ -35,11 +28,10 @@ pub async fn set(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let rule: Rule = body::read_as(&headers, body).await?;
-    let command = Ask::SetRetention {
-        kind,
-        days: rule.days,
-    };
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let days = fields.required("days", "an integer from 1 to 36500, or null")?;
+    fields.end()?;
+    let command = Ask::SetRetention { kind, days };
     admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
 }

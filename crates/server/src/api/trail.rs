@@ -1,5 +1,6 @@
 //! The trail: entries, checkpoint, proofs.
 
+use ::wake::sweep::digits;
 use axum::{
     extract::{RawQuery, State},
     http::header,
@@ -12,9 +13,10 @@ use trail::Receipt;
 
 use crate::{
     App, Problem,
-    api::{Json, events::is_public, number, pairs},
+    api::{Json, events::is_public},
     auth::Reader,
     path::Path,
+    query,
 };
 
 impl From<ProofFault> for Problem {
@@ -36,12 +38,13 @@ pub async fn index(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let (mut agent, mut event_type, mut cursor, mut limit) = (None, None, None, 50);
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
+    let names = ["agent_id", "event_type", "cursor", "limit"];
+    for (name, value) in query::known(&query, &names)? {
+        match name {
             "agent_id" => agent = Some(value),
             "event_type" => event_type = Some(value),
-            "cursor" => cursor = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => limit = number("limit", &value, 1..=200)? as usize,
+            "cursor" => cursor = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => limit = query::number("limit", &value, 1..=200)? as usize,
             _ => {}
         }
     }
@@ -110,10 +113,8 @@ pub async fn consistency(
 ) -> Result<Response, Problem> {
     let size = *app.shared().size().borrow();
     let mut from = 0;
-    for (name, value) in pairs(&query) {
-        if name == "from" {
-            from = number("from", &value, 0..=size)?;
-        }
+    for (name, value) in query::known(&query, &["from"])? {
+        from = query::number(name, &value, 0..=size)?;
     }
     let (hashes, checkpoint) = proof::consistency(app.shared().store.as_ref(), from).await?;
     Ok(Json(json!({ "from": from, "proof": hashes, "checkpoint": checkpoint })).into_response())
@@ -129,7 +130,7 @@ pub async fn proof(
     reader: Reader,
     Path(position): Path,
 ) -> Result<Response, Problem> {
-    let position: u64 = position.parse().map_err(|_| Problem::not_found())?;
+    let position = digits(&position).ok_or_else(Problem::not_found)?;
     let size = *app.shared().size().borrow();
     if position >= size {
         return Err(Problem::not_found());

@@ -1,13 +1,13 @@
 //! People: who they are, what they may do, their tokens.
 
-use account::{Role, command::Command as Ask, secret::Kind};
+use account::{Role, UserState, command::Command as Ask, secret::Kind};
 use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     App, Problem,
@@ -16,7 +16,7 @@ use crate::{
         fresh::{draw, short_id},
     },
     auth::{Admin, Human, Reader},
-    body,
+    fields::Fields,
     path::Path,
 };
 
@@ -31,13 +31,8 @@ pub async fn me(human: Human) -> Response {
     Json(human.user).into_response()
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct New {
-    name: String,
-    #[serde(default)]
-    role: Option<Role>,
-}
+const ROLES: &str = "viewer, reviewer, owner";
+const STATES: &str = "active, suspended, deactivated";
 
 #[derive(Debug, Serialize)]
 struct Created {
@@ -53,7 +48,10 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let New { name, role } = body::read_as(&headers, body).await?;
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let name: String = fields.required("name", "a string")?;
+    let role = fields.choice("role", ROLES)?;
+    fields.end()?;
     let (token, token_hash) = draw(Kind::User)?;
     let token_id = short_id("tok")?;
     let command = Ask::CreateUser {
@@ -93,15 +91,7 @@ pub async fn token(
     Ok(shown_once(&app, name, token))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    #[serde(default)]
-    role: Option<Role>,
-    #[serde(default)]
-    state: Option<account::UserState>,
-}
-
+/// Changes one thing: what is changed together could come undone by half.
 pub async fn change(
     State(app): State<App>,
     admin: Admin,
@@ -109,18 +99,24 @@ pub async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let Change { role, state } = body::read_as(&headers, body).await?;
-    let role = role.map(|role| Ask::SetRole {
-        name: name.clone(),
-        role,
-    });
-    let state = state.map(|state| match state {
-        account::UserState::Active => Ask::ResumeUser { name: name.clone() },
-        account::UserState::Suspended => Ask::SuspendUser { name: name.clone() },
-        account::UserState::Deactivated => Ask::DeactivateUser { name: name.clone() },
-    });
-    for command in role.into_iter().chain(state) {
-        admin.ask(&app, command).await?;
-    }
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let role = fields.choice("role", ROLES)?;
+    let state = fields.choice("state", STATES)?;
+    fields.end()?;
+    let command = match (role, state) {
+        (Some(role), None) => Ask::SetRole { name, role },
+        (None, Some(UserState::Active)) => Ask::ResumeUser { name },
+        (None, Some(UserState::Suspended)) => Ask::SuspendUser { name },
+        (None, Some(UserState::Deactivated)) => Ask::DeactivateUser { name },
+        (None, None) | (Some(_), Some(_)) => {
+            let detail = "Send either \"role\" or \"state\": one change at a time.";
+            return Err(Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "one_change",
+                detail,
+            ));
+        }
+    };
+    admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,6 +1,6 @@
 //! Callbacks: where they may go, what became of them, sending one again.
 
-use ::wake::{net::Cidr, webhook::HostPattern};
+use ::wake::{net::Cidr, sweep::digits, webhook::HostPattern};
 use account::command::Command as Ask;
 use axum::{
     body::Body,
@@ -9,32 +9,23 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use engine::Command;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use trail::Micros;
 use uuid::Uuid;
 
 use crate::{
     App, Problem,
-    api::{Json, number, pairs},
+    api::Json,
     auth::{Admin, Reader},
-    body,
+    fields::Fields,
     path::Path,
+    query,
 };
 
 pub async fn allowlist(State(app): State<App>, _: Reader) -> Response {
     let accounts = app.shared().accounts();
     let rules: Vec<&account::AllowRule> = accounts.allowlist.values().collect();
     Json(serde_json::json!({ "allowlist": rules })).into_response()
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Allow {
-    pattern: String,
-    #[serde(default)]
-    networks: Vec<String>,
-    #[serde(default)]
-    ca_pem: Option<String>,
 }
 
 fn bad(field: &'static str, detail: String) -> Problem {
@@ -52,17 +43,22 @@ pub async fn allow(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let allow: Allow = body::read_as(&headers, body).await?;
-    let pattern = HostPattern::parse(&allow.pattern)
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let pattern: String = fields.required("pattern", "a string")?;
+    let networks: Option<Vec<String>> = fields.optional("networks", "a list of networks")?;
+    let ca_pem: Option<Option<String>> = fields.optional("ca_pem", "a string or null")?;
+    fields.end()?;
+    let ca_pem = ca_pem.flatten();
+    let pattern = HostPattern::parse(&pattern)
         .map_err(|fault| bad("pattern", format!("In \"pattern\", {fault}.")))?
         .to_string();
-    let networks = allow
-        .networks
+    let networks = networks
+        .unwrap_or_default()
         .iter()
         .map(|network| network.parse::<Cidr>().map(|network| network.to_string()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|fault| bad("networks", format!("In \"networks\", {fault}.")))?;
-    if let Some(pem) = &allow.ca_pem {
+    if let Some(pem) = &ca_pem {
         crate::webhook::certificates(pem).map_err(|_| {
             bad(
                 "ca_pem",
@@ -73,7 +69,7 @@ pub async fn allow(
     let command = Ask::AllowWebhook {
         pattern: pattern.clone(),
         networks,
-        ca_pem: allow.ca_pem,
+        ca_pem,
     };
     admin.ask(&app, command).await?;
     let accounts = app.shared().accounts();
@@ -85,6 +81,11 @@ pub async fn remove(
     admin: Admin,
     Path(pattern): Path,
 ) -> Result<StatusCode, Problem> {
+    // As it was written into the list; what cannot be read is not on it.
+    let pattern = match HostPattern::parse(&pattern) {
+        Ok(parsed) => parsed.to_string(),
+        Err(_) => pattern,
+    };
     let command = Ask::RemoveWebhook { pattern };
     admin.ask(&app, command).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -108,10 +109,10 @@ pub async fn callbacks(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let (mut before, mut limit) = (None, 50);
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
-            "cursor" => before = Some(number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => limit = number("limit", &value, 1..=200)?,
+    for (name, value) in query::known(&query, &["cursor", "limit"])? {
+        match name {
+            "cursor" => before = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
+            "limit" => limit = query::number("limit", &value, 1..=200)?,
             _ => {}
         }
     }
@@ -141,7 +142,7 @@ pub async fn replay(
     admin: Admin,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let callback: u64 = id.parse().map_err(|_| Problem::not_found())?;
+    let callback = digits(&id).ok_or_else(Problem::not_found)?;
     let before = callback
         .checked_add(1)
         .filter(|before| *before <= i64::MAX as u64);

@@ -22,8 +22,10 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    app.limits.take_delivery(&key, app.shared().clock.now())?;
     let max_details = app.settings.max_details_bytes;
-    let bytes = body::read(&headers, body, max_details + limits::ENVELOPE_BYTES).await?;
+    let limit = max_details + limits::ENVELOPE_BYTES;
+    let bytes = body::read(&app.bodies.agents, &headers, body, limit).await?;
     let idempotency_key = idempotency_key(&headers)?;
     let delivery = NewDelivery::parse(&bytes, max_details)?;
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));
@@ -57,12 +59,14 @@ pub async fn deliver(
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
-    let Some(value) = headers.get("idempotency-key") else {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
-    let text = value.to_str().map_err(|_| Fault::IdempotencyKey)?;
-    match (1..=limits::IDEMPOTENCY_KEY).contains(&text.len()) {
-        true => Ok(Some(text.to_owned())),
-        false => Err(Fault::IdempotencyKey),
+    let visible = value.as_bytes().iter().all(u8::is_ascii_graphic);
+    let fits = (1..=limits::IDEMPOTENCY_KEY).contains(&value.len());
+    match value.to_str() {
+        Ok(text) if visible && fits && values.next().is_none() => Ok(Some(text.to_owned())),
+        _ => Err(Fault::IdempotencyKey),
     }
 }

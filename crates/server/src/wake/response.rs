@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-use ::wake::{Fault, Status, limits};
+use ::wake::{Fault, Status, limits, sweep::digits};
 use axum::{
     extract::{RawQuery, State},
     http::header,
     response::{IntoResponse, Response},
 };
 use tokio::time::{Instant, timeout_at};
-use uuid::Uuid;
 
 use crate::{
     App, Problem,
     auth::{Agent, record_denial},
-    path::Path,
+    path::{self, Path},
+    query,
 };
 
 pub async fn response(
     State(app): State<App>,
-    Agent(key): Agent,
+    agent: Agent,
     Path(delivery_id): Path,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    app.limits.take_read(&key, app.shared().clock.now())?;
-    // A malformed id answers like an unknown one.
-    let id = Uuid::try_parse(&delivery_id).map_err(|_| Problem::not_found())?;
-    let wait = wait(query.as_deref().unwrap_or_default())?;
+    let key = &agent.0;
+    app.limits.take_read(key, app.shared().clock.now())?;
+    let id = path::delivery_id(&delivery_id)?;
+    let wait = wait(&query)?;
     let deadline = Instant::now() + wait;
     loop {
         // Subscribed before looking, so that no answer falls in between.
@@ -48,21 +48,16 @@ pub async fn response(
             },
         };
         if over {
+            agent.still_works(&app)?;
             return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
         }
     }
 }
 
-fn wait(query: &str) -> Result<Duration, Fault> {
-    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    match pairs.find(|(name, _)| name == "wait") {
-        None => Ok(Duration::ZERO),
-        Some((_, text)) => {
-            let seconds = text
-                .parse()
-                .ok()
-                .filter(|seconds| *seconds <= limits::WAIT_SECONDS);
-            seconds.map(Duration::from_secs).ok_or(Fault::Wait)
-        }
-    }
+fn wait(query: &Option<String>) -> Result<Duration, Problem> {
+    let Some((_, text)) = query::known(query, &["wait"])?.pop() else {
+        return Ok(Duration::ZERO);
+    };
+    let seconds = digits(&text).filter(|seconds| *seconds <= limits::WAIT_SECONDS);
+    Ok(seconds.map(Duration::from_secs).ok_or(Fault::Wait)?)
 }

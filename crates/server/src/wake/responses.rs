@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{App, Problem, auth::Agent};
+use crate::{App, Problem, auth::Agent, query};
 
 pub async fn responses(
     State(app): State<App>,
@@ -15,13 +15,8 @@ pub async fn responses(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     app.limits.take_read(&key, app.shared().clock.now())?;
-    let query = query.unwrap_or_default();
-    let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
-    let sweep = Sweep::parse(
-        pairs
-            .iter()
-            .map(|(name, value)| (name.as_ref(), value.as_ref())),
-    )?;
+    let pairs = query::known(&query, &Sweep::PARAMETERS)?;
+    let sweep = Sweep::parse(pairs.iter().map(|(name, value)| (*name, value.as_str())))?;
     let page = app.shared().sweep(&sweep, &key).await?;
 
     let mut body = Vec::with_capacity(128 + page.deliveries.len());

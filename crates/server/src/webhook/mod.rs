@@ -5,10 +5,15 @@
 //! is sent again, with the same id.
 
 mod guard;
+mod queue;
 mod send;
 
-use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
+use ::wake::webhook::CallbackUrl;
 use engine::{Command, command::Attempt};
 use store::CallbackRow;
 use tokio::task::JoinSet;
@@ -16,20 +21,25 @@ use tokio::task::JoinSet;
 pub use send::certificates;
 
 use crate::App;
+use queue::Queue;
+use send::Clients;
 
-/// Callbacks under way at once.
-const AT_ONCE: usize = 32;
+/// Due callbacks read at a time.
+const READ: usize = 64;
 /// How long to sleep at the most; a clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// How soon to look again while some are under way.
+const SHORT_SLEEP: Duration = Duration::from_secs(1);
 /// After a failure of our own storage.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs until the server ends.
 pub async fn run(app: App) {
-    let mut under_way: JoinSet<u64> = JoinSet::new();
-    let mut taken: HashSet<u64> = HashSet::new();
+    let clients = Arc::new(Clients::default());
+    let mut under_way: JoinSet<(String, u64)> = JoinSet::new();
+    let mut queue = Queue::default();
     loop {
-        let sleep = match start_due(&app, &mut under_way, &mut taken).await {
+        let sleep = match start_due(&app, &clients, &mut under_way, &mut queue).await {
             Ok(sleep) => sleep,
             Err(error) => {
                 tracing::warn!(%error, "callbacks could not be read");
@@ -41,12 +51,12 @@ pub async fn run(app: App) {
             () = tokio::time::sleep(sleep) => {}
             Some(done) = under_way.join_next() => {
                 match done {
-                    Ok(no) => drop(taken.remove(&no)),
+                    Ok((host, no)) => queue.done(&host, no),
                     Err(error) => {
                         // Which one it was is lost with the panic: look at all again.
                         tracing::error!(%error, "a callback task failed");
-                        taken.clear();
-                        under_way.abort_all();
+                        under_way.shutdown().await;
+                        queue = Queue::default();
                     }
                 }
             }
@@ -56,37 +66,59 @@ pub async fn run(app: App) {
 
 async fn start_due(
     app: &App,
-    under_way: &mut JoinSet<u64>,
-    taken: &mut HashSet<u64>,
+    clients: &Arc<Clients>,
+    under_way: &mut JoinSet<(String, u64)>,
+    queue: &mut Queue,
 ) -> store::Result<Duration> {
-    let shared = app.shared();
-    let now = shared.clock.now();
-    // More than can run, since those under way are still due.
-    for row in shared.store.callbacks_due(now, 2 * AT_ONCE).await? {
-        if taken.len() >= AT_ONCE {
-            return Ok(LONGEST_SLEEP);
-        }
-        if taken.insert(row.no) {
-            let app = app.clone();
+    loop {
+        while let Some((host, row)) = queue.next() {
+            let (app, clients) = (app.clone(), Arc::clone(clients));
             under_way.spawn(async move {
                 let no = row.no;
-                attempt(&app, row).await;
-                no
+                attempt(&app, &clients, row).await;
+                (host, no)
             });
         }
+        if queue.is_full() || !read_due(app, queue).await? {
+            break;
+        }
     }
-    if !taken.is_empty() {
-        return Ok(LONGEST_SLEEP.min(Duration::from_secs(1)));
+    if !queue.is_empty() {
+        return Ok(SHORT_SLEEP);
     }
-    let next = shared.store.next_callback().await?;
+    let shared = app.shared();
+    let (now, next) = (shared.clock.now(), shared.store.next_callback().await?);
     Ok(next.map_or(LONGEST_SLEEP, |at| {
         Duration::from_micros(u64::try_from(at.0 - now.0).unwrap_or(0)).min(LONGEST_SLEEP)
     }))
 }
 
-async fn attempt(app: &App, row: CallbackRow) {
+/// Puts more of what is due into the queue; false if there is no more.
+async fn read_due(app: &App, queue: &mut Queue) -> store::Result<bool> {
+    let shared = app.shared();
+    // Those in the queue are still due.
+    let most = queue.len() + READ;
+    let due = shared.store.callbacks_due(shared.clock.now(), most).await?;
+    let known = queue.len();
+    for row in due {
+        if !queue.knows(&row) {
+            queue.add(host(app, &row).await?, row);
+        }
+    }
+    Ok(queue.len() > known)
+}
+
+/// The host and port that a callback goes to.
+async fn host(app: &App, row: &CallbackRow) -> store::Result<String> {
+    let delivery = app.shared().store.delivery(row.delivery_id).await?;
+    let url = delivery.and_then(|delivery| delivery.callback);
+    let callback = url.and_then(|url| CallbackUrl::parse(&url).ok());
+    Ok(callback.map_or_else(String::new, |callback| callback.authority()))
+}
+
+async fn attempt(app: &App, clients: &Clients, row: CallbackRow) {
     let started = std::time::Instant::now();
-    let sent = send::send(app, &row).await;
+    let sent = send::send(app, clients, &row).await;
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let counter = match sent.is_ok() {
         true => &app.metrics.callbacks_delivered,

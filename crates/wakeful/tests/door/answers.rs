@@ -44,6 +44,12 @@ async fn an_answer_that_says_nothing_usable_is_refused_and_changes_nothing() {
             Some("edited_content"),
         ),
         (
+            json!({ "status": "redirected", "feedback": "", "edited_content": "" }),
+            422,
+            "empty_redirect",
+            Some("edited_content"),
+        ),
+        (
             json!({ "status": "approved", "edited_content": "x" }),
             422,
             "edited_without_redirect",
@@ -172,6 +178,37 @@ async fn a_second_answer_is_refused_with_the_one_that_stands() {
             (&json!("ann"), &json!("rejected"))
         );
         assert_eq!(late["responded_at"], first["responded_at"]);
+        assert_eq!(
+            (&late["feedback"], &late["edited_content"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_comes_late_is_told_the_whole_answer_to_the_byte() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let id = house.deliver(&key, "a", json!({})).await;
+    let edited = r#"{ "n": 1.10e40, "m":9007199254740993 }"#;
+    let body = format!(
+        r#"{{"status":"redirected","feedback":"Gr\u00fc\u00dfe","edited_content":{edited}}}"#
+    );
+    let path = format!("/api/v1/inbox/{id}/respond");
+    assert_eq!(house.post_text(&path, &ann, body).await.status, 200);
+    let undo = format!("/api/v1/inbox/{id}/undo");
+    for late in [
+        house
+            .respond(&ann, &id, json!({ "status": "approved" }))
+            .await,
+        house.send("POST", &undo, Some(&ann), None).await,
+    ] {
+        late.is_problem(409, "already_answered", None);
+        assert!(late.text().contains(edited), "{}", late.text());
+        let late = late.json();
+        assert_eq!(late["status_given"], "redirected");
+        assert_eq!(late["feedback"], "Grüße");
+        assert_eq!(late["content_erased"], false);
     }
 }
 

@@ -1,5 +1,10 @@
 //! Bodies that are no delivery at all, and content types.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
 use serde_json::json;
 
 use crate::harness::{House, delivery};
@@ -128,5 +133,90 @@ async fn both_ways_of_writing_the_endpoint_lead_to_the_door() {
             .await
             .unwrap();
         assert_eq!(answer.status(), 201);
+    }
+}
+
+fn connect(house: &House) -> TcpStream {
+    TcpStream::connect(house.address().replace("http://", "")).unwrap()
+}
+
+#[tokio::test]
+async fn bodies_that_would_fill_memory_wait_and_are_refused_as_busy() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let id = house.deliver(&key, "a", json!({})).await;
+    // Each has been asked for its body, so room for it is set aside.
+    let announced = 1 << 20;
+    let held: Vec<TcpStream> = (0..48)
+        .map(|_| {
+            let mut connection = connect(&house);
+            write!(connection, "POST {DELIVER} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {announced}\r\n\r\n").unwrap();
+            let mut said = [0; 25];
+            connection.read_exact(&mut said).unwrap();
+            assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+            connection
+        })
+        .collect();
+    let refused = house.post(DELIVER, &key, delivery("a", json!({}))).await;
+    refused.is_problem(503, "busy", None);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    // People have room of their own.
+    let answer = house
+        .respond(&ann, &id, json!({ "status": "approved" }))
+        .await;
+    assert_eq!(answer.status, 200);
+    drop(held);
+    house.deliver(&key, "a", json!({})).await;
+}
+
+#[tokio::test]
+async fn whoever_sends_a_large_body_that_is_refused_still_reads_why() {
+    let (house, _) = House::start().await;
+    let key = house.key("a");
+    let json = "content-type: application/json";
+    let key = format!("authorization: Bearer {key}");
+    let megabyte = vec![b' '; 1_000_000];
+    for (path, headers, status) in [
+        (DELIVER, vec![json], 401),
+        (DELIVER, vec![json, "authorization: Bearer wrong"], 401),
+        (DELIVER, vec![key.as_str()], 415),
+        (DELIVER, vec![json, key.as_str()], 413),
+        ("/nowhere", vec![json, key.as_str()], 404),
+        ("/healthz", vec![json], 405),
+        ("/api/v1/users", vec![json, key.as_str()], 403),
+    ] {
+        for chunked in [false, true] {
+            let mut connection = connect(&house);
+            let length = match chunked {
+                true => "transfer-encoding: chunked",
+                false => "content-length: 10000000",
+            };
+            let headers = headers.join("\r\n");
+            write!(
+                connection,
+                "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n{length}\r\n\r\n"
+            )
+            .unwrap();
+            // A client that writes all before it reads, as many do.
+            for _ in 0..10 {
+                if chunked {
+                    write!(connection, "{:x}\r\n", megabyte.len()).unwrap();
+                }
+                connection.write_all(&megabyte).unwrap();
+                if chunked {
+                    write!(connection, "\r\n").unwrap();
+                }
+            }
+            if chunked {
+                write!(connection, "0\r\n\r\n").unwrap();
+            }
+            let mut answer = String::new();
+            connection.read_to_string(&mut answer).unwrap();
+            let start = format!("HTTP/1.1 {status} ");
+            assert!(
+                answer.starts_with(&start),
+                "{path} {headers} {chunked}: {answer}"
+            );
+        }
     }
 }

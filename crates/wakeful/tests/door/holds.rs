@@ -167,7 +167,14 @@ async fn a_long_poll_without_an_answer_ends_in_time_with_pending() {
         .await;
     assert_eq!(answer.json()["status"], "pending");
     assert!((1.0..5.0).contains(&started.elapsed().as_secs_f64()));
-    for bad in ["61", "-1", "1.5", "x", ""] {
+    // As with other parameters, an empty value is none.
+    let path = format!("/wake/v1/response/{id}?wait=");
+    assert_eq!(house.get(&path, &key).await.json()["status"], "pending");
+    house
+        .get(&format!("{path}1&wait=1"), &key)
+        .await
+        .is_problem(422, "repeated_parameter", Some("wait"));
+    for bad in ["61", "-1", "1.5", "x", "%2B1"] {
         let answer = house
             .get(&format!("/wake/v1/response/{id}?wait={bad}"), &key)
             .await;

@@ -89,6 +89,25 @@ async fn refused_deliveries_cost_nothing_and_reads_go_on_without_tokens() {
 }
 
 #[tokio::test]
+async fn refused_deliveries_have_a_generous_limit_and_then_are_not_even_read() {
+    let (house, _) = House::start().await;
+    let key = house.key_with("a", &["--test"]);
+    let mut refused = 0;
+    let limited = loop {
+        let answer = house.post_text("/wake/v1/deliver", &key, "nope").await;
+        match answer.status.as_u16() {
+            400 => refused += 1,
+            _ => break answer,
+        }
+        assert!(refused < 5000, "refused deliveries are not limited");
+    };
+    assert!(refused >= 600, "{refused}");
+    assert_eq!(retry_after(&limited), 1);
+    // Reads are counted apart.
+    assert_eq!(house.get("/wake/v1/responses", &key).await.status, 200);
+}
+
+#[tokio::test]
 async fn reads_have_a_generous_limit_of_their_own() {
     let (house, _) = House::start().await;
     let key = house.key_with("a", &["--test"]);

@@ -9,6 +9,7 @@ use axum::{
     http::{HeaderMap, Method, Response, Uri},
 };
 use hyper_util::service::TowerToHyperService;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::Value;
 use server::listen::{Tls, listen};
 use tempfile::TempDir;
@@ -54,12 +55,23 @@ pub struct Identity {
 
 impl Identity {
     pub fn of(names: &[&str]) -> Identity {
+        Identity::made(names, IsCa::NoCa)
+    }
+
+    /// For this machine, with a certificate that is meant to sign others.
+    pub fn authority() -> Identity {
+        Identity::made(&["localhost"], IsCa::Ca(BasicConstraints::Unconstrained))
+    }
+
+    fn made(names: &[&str], is_ca: IsCa) -> Identity {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        let mut params = CertificateParams::new(names).unwrap();
+        params.is_ca = is_ca;
+        let key = KeyPair::generate().unwrap();
         let identity = Identity {
             directory: tempfile::tempdir().unwrap(),
-            certificate: made.cert.pem(),
-            key: made.signing_key.serialize_pem(),
+            certificate: params.self_signed(&key).unwrap().pem(),
+            key: key.serialize_pem(),
         };
         std::fs::write(identity.certificate_file(), &identity.certificate).unwrap();
         std::fs::write(identity.key_file(), &identity.key).unwrap();

@@ -59,7 +59,7 @@ async fn a_suspended_person_is_out_until_resumed_and_a_deactivated_one_for_good(
     let again = house
         .post("/api/v1/users", &ann, json!({ "name": "bob" }))
         .await;
-    again.is_problem(409, "user_exists", None);
+    again.is_problem(409, "user_exists", Some("name"));
     let states: Vec<_> = house.entries(&ann, "user_state_set").await;
     assert_eq!(states.len(), 3);
 }
@@ -114,7 +114,7 @@ async fn names_are_plain_and_those_of_the_protocol_are_refused() {
         let answer = house
             .post("/api/v1/users", &ann, json!({ "name": name }))
             .await;
-        answer.is_problem(422, "reserved_name", None);
+        answer.is_problem(422, "reserved_name", Some("name"));
     }
     for name in [
         "",
@@ -129,23 +129,85 @@ async fn names_are_plain_and_those_of_the_protocol_are_refused() {
         let answer = house
             .post("/api/v1/users", &ann, json!({ "name": name }))
             .await;
-        answer.is_problem(422, "bad_name", None);
+        answer.is_problem(422, "bad_name", Some("name"));
     }
     house
         .post("/api/v1/users", &ann, json!({ "name": "ann" }))
         .await
-        .is_problem(409, "user_exists", None);
-    for body in [
-        json!({}),
-        json!({ "name": "x", "role": "king" }),
-        json!({ "name": 1 }),
-        json!({ "name": "x", "colour": "blue" }),
+        .is_problem(409, "user_exists", Some("name"));
+}
+
+#[tokio::test]
+async fn an_administrative_body_that_does_not_fit_is_refused_by_field() {
+    let (house, ann) = House::start().await;
+    for (body, status, code, field) in [
+        ("", 400, "not_json", None),
+        ("[]", 400, "not_an_object", None),
+        ("\"bob\"", 400, "not_an_object", None),
+        (r#"{"name":"x","name":"y"}"#, 400, "duplicate_key", None),
+        ("{}", 400, "missing_field", Some("name")),
+        (r#"{"name":1}"#, 422, "wrong_type", Some("name")),
+        (r#"{"name":null}"#, 422, "wrong_type", Some("name")),
+        (
+            r#"{"name":"x","role":"king"}"#,
+            422,
+            "unknown_value",
+            Some("role"),
+        ),
+        (r#"{"name":"x","role":1}"#, 422, "wrong_type", Some("role")),
+        (
+            r#"{"name":"x","colour":1}"#,
+            422,
+            "unknown_field",
+            Some("colour"),
+        ),
     ] {
         house
-            .post("/api/v1/users", &ann, body)
+            .post_text("/api/v1/users", &ann, body)
             .await
-            .is_problem(422, "bad_body", None);
+            .is_problem(status, code, field);
     }
+    assert!(house.get("/api/v1/users", &ann).await.json()["users"][1].is_null());
+    // Nobody is told that nothing was done to no one, nor is half of a change made.
+    for body in [
+        json!({}),
+        json!({ "role": null }),
+        json!({ "role": "viewer", "state": "active" }),
+    ] {
+        change(&house, &ann, "nobody", body)
+            .await
+            .is_problem(422, "one_change", None);
+    }
+    change(&house, &ann, "nobody", json!({ "state": "active" }))
+        .await
+        .is_problem(404, "no_such_user", None);
+}
+
+#[tokio::test]
+async fn a_retention_rule_is_removed_only_by_saying_so() {
+    let (house, ann) = House::start().await;
+    let set = |body: serde_json::Value| {
+        let (house, ann) = (&house, &ann);
+        async move {
+            house
+                .send("PUT", "/api/v1/retention/update", Some(ann), Some(body))
+                .await
+        }
+    };
+    let rules = || async { house.get("/api/v1/retention", &ann).await.json() };
+    assert_eq!(set(json!({ "days": 30 })).await.status, 204);
+    set(json!({}))
+        .await
+        .is_problem(400, "missing_field", Some("days"));
+    set(json!({ "days": "30" }))
+        .await
+        .is_problem(422, "wrong_type", Some("days"));
+    set(json!({ "days": 0 }))
+        .await
+        .is_problem(422, "bad_retention", Some("days"));
+    assert_eq!(rules().await["retention_days"], json!({ "update": 30 }));
+    assert_eq!(set(json!({ "days": null })).await.status, 204);
+    assert_eq!(rules().await["retention_days"], json!({}));
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::harness::House;
 /// One event of the stream.
 #[derive(Debug)]
 struct Event {
+    /// Its place in the log.
     id: u64,
     name: String,
     data: Value,
@@ -15,6 +16,8 @@ struct Event {
 struct Stream {
     response: reqwest::Response,
     read: String,
+    /// What a client remembers to come back with.
+    last_id: String,
 }
 
 impl Stream {
@@ -32,6 +35,7 @@ impl Stream {
         Stream {
             response,
             read: String::new(),
+            last_id: String::new(),
         }
     }
 
@@ -43,10 +47,14 @@ impl Stream {
                     let lines = event.lines().filter_map(|line| line.strip_prefix(name));
                     lines.map(str::trim_start).next().map(str::to_owned)
                 };
-                let parsed = field("id:").map(|id| Event {
-                    id: id.parse().unwrap(),
+                if let Some(id) = field("id:") {
+                    self.last_id = id;
+                }
+                // Without data nothing is dispatched, as in a browser.
+                let parsed = field("data:").map(|data| Event {
+                    id: self.last_id.split('@').next().unwrap().parse().unwrap(),
                     name: field("event:").unwrap(),
-                    data: serde_json::from_str(&field("data:").unwrap()).unwrap(),
+                    data: serde_json::from_str(&data).unwrap(),
                 });
                 self.read = rest.to_owned();
                 if parsed.is_some() {
@@ -57,6 +65,17 @@ impl Stream {
             let chunk = self.response.chunk().await.ok()??;
             self.read.push_str(std::str::from_utf8(&chunk).unwrap());
         }
+    }
+
+    /// Reads on until the stream has said where it stands.
+    async fn opened(&mut self) {
+        while !self.read.contains("\n\n") {
+            let chunk = self.response.chunk().await.unwrap().unwrap();
+            self.read.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        let (opening, rest) = self.read.split_once("\n\n").unwrap();
+        self.last_id = opening.strip_prefix("id: ").unwrap().to_owned();
+        self.read = rest.to_owned();
     }
 
     async fn take(&mut self, count: usize) -> Vec<Event> {
@@ -201,4 +220,91 @@ async fn only_owners_see_what_happens_to_accounts() {
             .is_problem(404, "not_found", None);
     }
     assert_eq!(house.get("/api/v1/trail/0/proof", &ann).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_cut_off_before_its_first_event_misses_nothing() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let mut stream = Stream::open(&house, &ann, None).await;
+    stream.opened().await;
+    let last = stream.last_id.clone();
+    drop(stream);
+    let id = house.deliver(&key, "a", json!({})).await;
+    let mut stream = Stream::open(&house, &ann, Some(&last)).await;
+    let event = stream.next().await.unwrap();
+    assert_eq!(event.name, "delivery_received");
+    assert_eq!(event.data["facts"]["delivery_id"], id);
+}
+
+#[tokio::test]
+async fn a_client_that_knew_the_log_before_it_was_restored_is_told_to_start_anew() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let backup = house.data().join("backup.db");
+    house.json(&["backup", backup.to_str().unwrap()]);
+    house.deliver(&key, "a", json!({})).await;
+    let mut stream = Stream::open(&house, &ann, Some("0")).await;
+    while stream.next().await.unwrap().name != "delivery_received" {}
+    let last = stream.last_id.clone();
+
+    let mut restored = House::empty();
+    restored.json(&["restore", backup.to_str().unwrap()]);
+    restored.serve().await;
+    // Long enough that the same place exists, with something else in it.
+    for _ in 0..3 {
+        restored.deliver(&key, "a", json!({})).await;
+    }
+    let mut stream = Stream::open(&restored, &ann, Some(&last)).await;
+    assert_eq!(stream.next().await.unwrap().name, "reset");
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_right_to_read_it() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let change = |name: &str, body: Value| {
+        let path = format!("/api/v1/users/{name}");
+        let (house, ann) = (&house, &ann);
+        async move { house.send("PATCH", &path, Some(ann), Some(body)).await }
+    };
+    for (name, state) in [
+        ("bob", Some("suspended")),
+        ("cy", Some("deactivated")),
+        ("dan", None),
+    ] {
+        let token = house.user(name, "owner");
+        let mut stream = Stream::open(&house, &token, None).await;
+        stream.opened().await;
+        let changed = match state {
+            Some(state) => change(name, json!({ "state": state })).await,
+            None => {
+                let path = format!("/api/v1/users/{name}/token");
+                house.send("POST", &path, Some(&ann), None).await
+            }
+        };
+        assert!(changed.status.is_success(), "{name}");
+        house.deliver(&key, "a", json!({})).await;
+        assert!(stream.next().await.is_none(), "{name} reads on");
+    }
+}
+
+#[tokio::test]
+async fn an_owner_who_is_one_no_longer_sees_accounts_no_longer() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let bob = house.user("bob", "owner");
+    let mut stream = Stream::open(&house, &bob, None).await;
+    stream.opened().await;
+    house.user("cy", "viewer");
+    assert_eq!(stream.next().await.unwrap().name, "user_created");
+    assert_eq!(stream.next().await.unwrap().name, "token_issued");
+    let viewer = Some(json!({ "role": "viewer" }));
+    let changed = house
+        .send("PATCH", "/api/v1/users/bob", Some(&ann), viewer)
+        .await;
+    assert_eq!(changed.status, 204);
+    house.user("dan", "viewer");
+    house.deliver(&key, "a", json!({})).await;
+    assert_eq!(stream.next().await.unwrap().name, "delivery_received");
 }

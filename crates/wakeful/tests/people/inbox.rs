@@ -293,3 +293,28 @@ async fn of_twenty_answers_at_once_exactly_one_stands() {
         ["delivery_received", "delivery_answered"]
     );
 }
+
+#[tokio::test]
+async fn an_item_says_how_its_details_are_to_be_shown() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n";
+    for (details, said, shown) in [
+        (json!({ "a": 1 }), Value::Null, json!("json")),
+        (json!("# Done"), Value::Null, json!("markdown")),
+        (json!(diff), Value::Null, json!("diff")),
+        (
+            json!(format!("See:\n{diff}")),
+            Value::Null,
+            json!("markdown"),
+        ),
+        (json!(diff), json!("text"), json!("text")),
+        (Value::Null, json!("text"), Value::Null),
+    ] {
+        let more = json!({ "details": details, "details_format": said });
+        let id = house.deliver(&key, "a", more).await;
+        let item = house.get(&format!("/api/v1/inbox/{id}"), &ann).await.json();
+        assert_eq!(item["details_format"], said, "{details}");
+        assert_eq!(item["shown_format"], shown, "{details}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{House, delivery};
+use crate::harness::{Answer, House, delivery};
 
 async fn create(house: &House, token: &str, body: Value) -> Value {
     let answer = house.post("/api/v1/keys", token, body).await;
@@ -110,7 +110,7 @@ async fn a_rotated_key_overlaps_its_successor() {
         let answer = house
             .post(&path, &ann, json!({ "overlap_seconds": bad }))
             .await;
-        answer.is_problem(422, "bad_overlap", None);
+        answer.is_problem(422, "bad_overlap", Some("overlap_seconds"));
     }
 }
 
@@ -118,30 +118,34 @@ async fn a_rotated_key_overlaps_its_successor() {
 async fn a_key_that_cannot_be_is_refused() {
     let (house, ann) = House::start().await;
     let many: Vec<String> = (0..65).map(|n| format!("agent-{n}")).collect();
-    for (body, code) in [
-        (json!({ "agent_id": "" }), "bad_agent_id"),
-        (json!({ "agent_id": "x".repeat(129) }), "bad_agent_id"),
-        (json!({ "agent_id": "a\nb" }), "bad_agent_id"),
-        (
-            json!({ "agent_id": "a", "orchestrates": many }),
-            "too_many_agents",
-        ),
-        (
-            json!({ "agent_id": "a", "rate": { "per_hour": 0, "burst": 1 } }),
-            "bad_rate",
-        ),
-        (
-            json!({ "agent_id": "a", "rate": { "per_hour": 1, "burst": 0 } }),
-            "bad_rate",
-        ),
-        (json!({ "agent_id": 1 }), "bad_body"),
-        (json!({}), "bad_body"),
+    let with = |name: &str, value: Value| {
+        let mut body = json!({ "agent_id": "a" });
+        body[name] = value;
+        body
+    };
+    for (code, field, value) in [
+        ("bad_agent_id", "agent_id", json!("")),
+        ("bad_agent_id", "agent_id", json!("x".repeat(129))),
+        ("bad_agent_id", "agent_id", json!("a\nb")),
+        ("wrong_type", "agent_id", json!(1)),
+        ("bad_agent_id", "orchestrates", json!(["b", ""])),
+        ("too_many_agents", "orchestrates", json!(many)),
+        ("wrong_type", "orchestrates", json!("b")),
+        ("wrong_type", "test", json!("yes")),
+        ("bad_rate", "rate", json!({ "per_hour": 0, "burst": 1 })),
+        ("bad_rate", "rate", json!({ "per_hour": 1, "burst": 0 })),
+        ("wrong_type", "rate", json!({ "per_hour": 1 })),
+        ("unknown_field", "colour", json!("blue")),
     ] {
         house
-            .post("/api/v1/keys", &ann, body)
+            .post("/api/v1/keys", &ann, with(field, value))
             .await
-            .is_problem(422, code, None);
+            .is_problem(422, code, Some(field));
     }
+    house
+        .post("/api/v1/keys", &ann, json!({}))
+        .await
+        .is_problem(400, "missing_field", Some("agent_id"));
     let answer = house
         .post(
             "/api/v1/keys",
@@ -154,4 +158,45 @@ async fn a_key_that_cannot_be_is_refused() {
         house.get("/api/v1/keys", &ann).await.json()["keys"],
         json!([])
     );
+}
+
+#[tokio::test]
+async fn a_key_revoked_while_it_waits_does_not_get_the_answer() {
+    let (house, ann) = House::start().await;
+    let made = create(&house, &ann, json!({ "agent_id": "a" })).await;
+    let key = made["key"].as_str().unwrap();
+    let id = house.deliver(key, "a", json!({})).await;
+    let url = format!("{}/wake/v1/response/{id}?wait=20", house.address());
+    let waiting = tokio::spawn(house.http.get(url).bearer_auth(key).send());
+    // By the time of this delivery the other request waits.
+    house.deliver(key, "a", json!({})).await;
+    let path = format!("/api/v1/keys/{}", made["key_id"].as_str().unwrap());
+    let revoked = house.send("DELETE", &path, Some(&ann), None).await;
+    assert_eq!(revoked.status, 204);
+    house
+        .respond(&ann, &id, json!({ "status": "approved" }))
+        .await;
+    let answer = Answer::read(waiting.await.unwrap().unwrap()).await;
+    answer.is_problem(401, "unauthenticated", None);
+}
+
+#[tokio::test]
+async fn an_agent_is_shown_with_the_keys_that_work() {
+    let (house, ann) = House::start().await;
+    let old = create(&house, &ann, json!({ "agent_id": "a" })).await;
+    let new = create(&house, &ann, json!({ "agent_id": "a", "test": true })).await;
+    create(&house, &ann, json!({ "agent_id": "b" })).await;
+    let path = format!("/api/v1/keys/{}", old["key_id"].as_str().unwrap());
+    assert_eq!(
+        house.send("DELETE", &path, Some(&ann), None).await.status,
+        204
+    );
+    let agents = house.get("/api/v1/agents", &ann).await;
+    assert!(!agents.text().contains("hash"));
+    let agents = agents.json();
+    let keys = agents["agents"][0]["wake"]["keys"].as_array().unwrap();
+    assert_eq!(keys.len(), 1, "{agents}");
+    assert_eq!(keys[0]["key_id"], new["key_id"]);
+    assert_eq!(keys[0]["test"], true);
+    assert_eq!(agents["agents"][1]["agent_id"], "b");
 }

@@ -175,6 +175,27 @@ async fn an_agents_key_reaches_nothing_of_people_and_trying_is_on_the_trail() {
 }
 
 #[tokio::test]
+async fn a_persons_token_opens_no_door_of_agents_and_trying_is_on_the_trail() {
+    let (house, ann) = House::start().await;
+    let bob = house.user("bob", "reviewer");
+    house
+        .get("/wake/v1/responses", &bob)
+        .await
+        .is_problem(401, "unauthenticated", None);
+    let denial = house.denial(&ann, "person_token_refused").await;
+    assert_eq!(denial["who"], "bob");
+    assert_eq!(denial["what"], "GET /wake/v1/responses");
+    assert_eq!(denial["stream"], "account/bob");
+    // It is a denial of someone known, not a failure of a stranger.
+    let body = crate::harness::delivery("a", json!({}));
+    house
+        .post("/wake/v1/deliver", &bob, body)
+        .await
+        .is_problem(401, "unauthenticated", None);
+    assert!(house.entries(&ann, "access_failed").await.is_empty());
+}
+
+#[tokio::test]
 async fn nobody_reaches_the_api_without_a_token() {
     let (house, ann) = House::start().await;
     let key = house.key("a");

@@ -217,6 +217,13 @@ async fn bad_parameters_are_refused_by_name() {
         ("limit=-1", "limit_out_of_range", "limit"),
         ("limit=ten", "limit_out_of_range", "limit"),
         ("limit=1.5", "limit_out_of_range", "limit"),
+        ("limit=%2B5", "limit_out_of_range", "limit"),
+        (
+            "status=approved&status=rejected",
+            "repeated_parameter",
+            "status",
+        ),
+        ("limit=5&limit=5", "repeated_parameter", "limit"),
         ("status=done", "unknown_value", "status"),
         ("status=approved,", "unknown_value", "status"),
         ("status=Approved", "unknown_value", "status"),
@@ -233,6 +240,8 @@ async fn bad_parameters_are_refused_by_name() {
     for limit in [1, 200] {
         sweep(&house, &key, &format!("limit={limit}")).await;
     }
+    // What is empty or unknown counts as absent.
+    sweep(&house, &key, "since=&limit=&status=&agent_id=&x=1&x=2").await;
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod harness;
 
 mod ending;
 mod operations;
+mod patience;
 mod plain;
 mod proxy;
 mod tls;

@@ -70,7 +70,13 @@ async fn a_forwarded_request_is_refused_without_a_proxy_setting() {
         ("forwarded", "for=192.0.2.1"),
         ("x-forwarded-for", "127.0.0.1"),
         ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "localhost"),
+        ("x-forwarded-anything", "1"),
         ("x-real-ip", "127.0.0.1"),
+        ("x-client-ip", "127.0.0.1"),
+        ("true-client-ip", "127.0.0.1"),
+        ("cf-connecting-ip", "127.0.0.1"),
+        ("via", "1.1 proxy"),
     ] {
         let headers = [(name, value), ("authorization", authorization.as_str())];
         house
@@ -78,4 +84,19 @@ async fn a_forwarded_request_is_refused_without_a_proxy_setting() {
             .await
             .is_problem(403, "https_required", None);
     }
+}
+
+#[tokio::test]
+async fn a_request_with_two_names_for_the_server_is_refused() {
+    let (house, ann) = House::start().await;
+    let authorization = format!("Bearer {ann}");
+    let headers = [
+        ("host", "localhost"),
+        ("host", "evil.example"),
+        ("authorization", authorization.as_str()),
+    ];
+    house
+        .raw("GET", "/api/v1/me", &headers, "")
+        .await
+        .is_problem(400, "two_hosts", Some("Host"));
 }

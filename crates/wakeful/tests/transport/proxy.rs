@@ -66,6 +66,7 @@ async fn the_client_is_the_last_address_that_is_no_proxy() {
         ("2001:db8::7", 3),
         ("10.1.2.3", 4),
         ("nonsense", 5),
+        ("6.6.6.6, 198.51.100.9:4444", 6),
     ] {
         for _ in 0..times {
             let headers = [
@@ -108,6 +109,13 @@ async fn the_client_is_the_last_address_that_is_no_proxy() {
         })
         .collect();
     failed.sort();
-    let expected = [("127.0.0.1", 9), ("2001:db8::7", 3), ("203.0.113.7", 3)];
+    // Only proxies: the leftmost of them. Nonsense: whoever sent it.
+    let expected = [
+        ("10.1.2.3", 4),
+        ("127.0.0.1", 5),
+        ("198.51.100.9", 6),
+        ("2001:db8::7", 3),
+        ("203.0.113.7", 3),
+    ];
     assert_eq!(json!(failed), json!(expected));
 }

@@ -7,7 +7,7 @@ use crate::harness::{Answer, House, delivery};
 
 /// A server with a certificate for localhost, its owner's token, and the
 /// certificate.
-async fn start() -> (House, String, Certificate) {
+pub async fn start() -> (House, String, Certificate) {
     start_with_log(None).await
 }
 
