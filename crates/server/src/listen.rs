@@ -44,6 +44,10 @@ const BOUNDS: Bounds = Bounds {
     patience: Duration::from_secs(15),
 };
 
+/// What one HTTP/1 connection buffers before it asks whether the head is too
+/// large. hyper would take six times as much, and many senders of large bodies
+/// would add up to a lot.
+const BUFFER_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 256;
 
@@ -167,6 +171,7 @@ where
     let connection = http1::Builder::new()
         .timer(Patience::default())
         .header_read_timeout(stay.patience)
+        .max_buf_size(BUFFER_BYTES)
         .serve_connection(io, service)
         .with_upgrades();
     drive(

@@ -1,4 +1,4 @@
-//! A connection that asks for nothing is not kept.
+//! A connection that asks for nothing, or for too much at once, is not kept.
 
 use std::{
     io::{Read, Write as _},
@@ -67,5 +67,22 @@ async fn a_connection_without_a_request_is_closed_after_fifteen_seconds() {
     for (what, waiting) in waiting {
         let took = waiting.join().unwrap().as_secs_f64();
         assert!((14.0..25.0).contains(&took), "{what}: {took}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let (house, _) = House::start().await;
+    for (bytes, status) in [(60_000, "HTTP/1.1 200"), (200_000, "HTTP/1.1 431")] {
+        let mut connection = connect(&house);
+        let filling = "x".repeat(bytes);
+        // The answer may come, and the connection end, before all is written.
+        let _ = write!(
+            connection,
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx: {filling}\r\n\r\n"
+        );
+        let mut answer = [0; 12];
+        connection.read_exact(&mut answer).unwrap();
+        assert_eq!(std::str::from_utf8(&answer).unwrap(), status);
     }
 }
