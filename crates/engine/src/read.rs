@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use store::{
-    AnsweredRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery,
+    AnswerRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery,
     SweepQuery,
 };
 use trail::{Header, Micros};
@@ -40,15 +40,12 @@ impl Row {
     }
 }
 
-/// An answer as stored, of either shape of row.
-struct Answer<'a> {
-    id: Uuid,
-    status: u8,
-    changed_at: Micros,
-    position: Option<u64>,
-    erased: bool,
-    feedback: &'a Option<Vec<u8>>,
-    edited_content: &'a Option<Vec<u8>>,
+/// What an agent is told: whose delivery it was, whether it waits, and the bytes.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub agent_id: Arc<str>,
+    pub status: Status,
+    pub body: Vec<u8>,
 }
 
 /// One page of a sweep, ready to be sent.
@@ -91,37 +88,26 @@ impl Shared {
         Ok(self.store.delivery(id).await?.map(|row| self.row(row)))
     }
 
-    /// The answer to a delivery as it stands: its row, and the bytes for the agent.
-    pub async fn response(&self, id: Uuid) -> store::Result<Option<(Row, Vec<u8>)>> {
-        let Some(answered) = self.store.response(id).await? else {
+    /// The answer to a delivery as it stands.
+    pub async fn response(&self, id: Uuid) -> store::Result<Option<Told>> {
+        let Some(row) = self.store.response(id).await? else {
             return Ok(None);
         };
-        let body = self.response_bytes(&answered)?;
-        Ok(Some((self.row(answered.delivery), body)))
-    }
-
-    fn response_bytes(&self, answered: &AnsweredRow) -> store::Result<Vec<u8>> {
-        let row = &answered.delivery;
         let mut body = Vec::with_capacity(192);
-        let answer = Answer {
-            id: row.id,
-            status: row.status,
-            changed_at: row.changed_at,
-            position: row.answer_position,
-            erased: row.erased,
-            feedback: &answered.feedback,
-            edited_content: &answered.edited_content,
-        };
-        self.write_response(&answer, &mut body)?;
-        Ok(body)
+        self.write_response(&row, &mut body)?;
+        Ok(Some(Told {
+            agent_id: self.agents().id(row.stream),
+            status: project::status(row.status),
+            body,
+        }))
     }
 
     /// The one place where an answer becomes the bytes that an agent gets.
-    fn write_response(&self, answer: &Answer<'_>, body: &mut Vec<u8>) -> store::Result<()> {
+    fn write_response(&self, answer: &AnswerRow, body: &mut Vec<u8>) -> store::Result<()> {
         let status = project::status(answer.status);
-        let position = answer.position.unwrap_or_default();
-        let feedback = self.text(position, "feedback", answer.feedback)?;
-        let edited = self.text(position, "edited_content", answer.edited_content)?;
+        let position = answer.answer_position.unwrap_or_default();
+        let feedback = self.text(position, "feedback", &answer.feedback)?;
+        let edited = self.text(position, "edited_content", &answer.edited_content)?;
         Response {
             delivery_id: answer.id,
             status,
@@ -193,16 +179,7 @@ impl Shared {
             if place > 0 {
                 deliveries.push(b',');
             }
-            let answer = Answer {
-                id: row.id,
-                status: row.status,
-                changed_at: row.changed_at,
-                position: row.answer_position,
-                erased: row.erased,
-                feedback: &row.feedback,
-                edited_content: &row.edited_content,
-            };
-            self.write_response(&answer, &mut deliveries)?;
+            self.write_response(row, &mut deliveries)?;
         }
         Ok(SweepAnswer {
             has_more: page.total > page.rows.len() as u64,

@@ -396,8 +396,11 @@ impl Writer {
         if self.index_at.is_some_and(|at| at <= Instant::now()) {
             let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
             let with_details = !self.shared.vault.encrypts();
+            let began = Instant::now();
             self.index_at = match self.shared.store.index_some(limit, with_details).await {
-                Ok(true) => Some(Instant::now() + if busy { pause } else { Duration::ZERO }),
+                // Half of the time is left to whoever reads meanwhile.
+                Ok(true) if !busy => Some(Instant::now() + began.elapsed()),
+                Ok(true) => Some(Instant::now() + pause),
                 Ok(false) => None,
                 Err(error) => {
                     tracing::warn!(%error, "the search index could not follow");

@@ -156,8 +156,8 @@ impl World {
     }
 
     async fn response(&self, id: Uuid) -> serde_json::Value {
-        let (_, bytes) = self.engine.shared().response(id).await.unwrap().unwrap();
-        serde_json::from_slice(&bytes).unwrap()
+        let told = self.engine.shared().response(id).await.unwrap().unwrap();
+        serde_json::from_slice(&told.body).unwrap()
     }
 
     async fn history(&self, id: Uuid) -> Vec<String> {

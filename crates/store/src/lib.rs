@@ -93,7 +93,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>>;
     /// A delivery and the two texts of its answer.
-    async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>>;
+    async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>>;
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
     async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>>;

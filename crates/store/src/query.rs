@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use crate::rows::{DeliveryRow, SweptRow};
+use crate::rows::{AnswerRow, DeliveryRow};
 
 /// Deliveries of one stream with one status, in the order of their changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct SweepQuery {
 
 #[derive(Clone, Debug)]
 pub struct SweepPage {
-    pub rows: Vec<SweptRow>,
+    pub rows: Vec<AnswerRow>,
     /// All that match after `since`, not only these.
     pub total: u64,
 }

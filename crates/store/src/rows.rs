@@ -118,23 +118,15 @@ pub struct HoldRow {
     pub until: Micros,
 }
 
-/// What a sweep says of one delivery.
+/// What an agent is told of one delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SweptRow {
-    pub no: u64,
+pub struct AnswerRow {
     pub id: Uuid,
+    pub stream: u64,
     pub status: u8,
     pub changed_at: Micros,
     pub answer_position: Option<u64>,
     pub erased: bool,
-    pub feedback: Option<Vec<u8>>,
-    pub edited_content: Option<Vec<u8>>,
-}
-
-/// A delivery with the texts of its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnsweredRow {
-    pub delivery: DeliveryRow,
     pub feedback: Option<Vec<u8>>,
     pub edited_content: Option<Vec<u8>>,
 }

@@ -150,8 +150,8 @@ impl Days {
     }
 
     async fn response(&self, id: Uuid) -> Value {
-        let (_, body) = self.engine.shared().response(id).await.unwrap().unwrap();
-        serde_json::from_slice(&body).unwrap()
+        let told = self.engine.shared().response(id).await.unwrap().unwrap();
+        serde_json::from_slice(&told.body).unwrap()
     }
 
     async fn search(&self, words: &str) -> usize {

@@ -33,14 +33,14 @@ pub async fn response(
         let subscribed = (!wait.is_zero()).then(|| app.shared().wait_for(id));
         let answered = subscribed.as_ref().map(|answered| answered.notified());
         let found = app.shared().response(id).await?;
-        let (row, body) = found.ok_or_else(Problem::not_found)?;
-        if !key.may_read(&row.agent_id) {
+        let told = found.ok_or_else(Problem::not_found)?;
+        if !key.may_read(&told.agent_id) {
             let stream = format!("agent/{}", key.agent_id);
             let what = "GET /wake/v1/response of another agent".to_owned();
             record_denial(&app, stream.clone(), stream, what, "outside_scope");
             return Err(Problem::not_found());
         }
-        let over = match answered.filter(|_| row.status() == Status::Pending) {
+        let over = match answered.filter(|_| told.status == Status::Pending) {
             None => true,
             Some(answered) => tokio::select! {
                 waited = timeout_at(deadline, answered) => waited.is_err(),
@@ -49,7 +49,8 @@ pub async fn response(
         };
         if over {
             agent.still_works(&app)?;
-            return Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response());
+            let json = [(header::CONTENT_TYPE, "application/json")];
+            return Ok((json, told.body).into_response());
         }
     }
 }

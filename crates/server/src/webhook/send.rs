@@ -93,8 +93,11 @@ pub async fn send(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u16
 
 async fn send_whole(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u16, Failure> {
     let shared = app.shared();
-    let found = shared.response(row.delivery_id).await.map_err(unreadable)?;
-    let (delivery, body) = found.ok_or_else(|| "the delivery is gone".to_owned())?;
+    let gone = || "the delivery is gone".to_owned();
+    let delivery = shared.delivery(row.delivery_id).await;
+    let delivery = delivery.map_err(unreadable)?.ok_or_else(gone)?;
+    let told = shared.response(row.delivery_id).await;
+    let body = told.map_err(unreadable)?.ok_or_else(gone)?.body;
     let url = delivery.row.callback.as_deref().unwrap_or_default();
     let callback = CallbackUrl::parse(url).map_err(|fault| format!("the callback {fault}"))?;
     let rule = guard::rule(&shared.accounts(), &callback)

@@ -15,7 +15,7 @@ use std::{
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use uuid::Uuid;
 
-use crate::{DeliveryRow, sqlite::records};
+use crate::{AnswerRow, DeliveryRow, sqlite::records};
 
 /// So many are gathered before they move; about 2 MiB of memory.
 const GATHERED: usize = 32_768;
@@ -117,25 +117,49 @@ impl Ids {
     }
 }
 
-/// A delivery by its id, given what [`Ids::recent`] said of it.
+/// A delivery's number, given what [`Ids::recent`] said of its id.
+fn number(connection: &Connection, id: Uuid, recent: Option<u64>) -> rusqlite::Result<Option<u64>> {
+    match recent {
+        Some(no) => Ok(Some(no)),
+        None => connection
+            .prepare_cached("SELECT no FROM ids WHERE id = ?1")?
+            .query_row([id.as_bytes().as_slice()], |row| records::number(row, 0))
+            .optional(),
+    }
+}
+
+/// A delivery by its id.
 pub fn delivery(
     connection: &Connection,
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<DeliveryRow>> {
-    let no = match recent {
-        Some(no) => Some(no as i64),
-        None => connection
-            .prepare_cached("SELECT no FROM ids WHERE id = ?1")?
-            .query_row([id.as_bytes().as_slice()], |row| row.get(0))
-            .optional()?,
+    let Some(no) = number(connection, id, recent)? else {
+        return Ok(None);
     };
-    let Some(no) = no else { return Ok(None) };
     connection
         .prepare_cached(&format!(
             "SELECT {} FROM deliveries WHERE no = ?1",
             records::DELIVERY
         ))?
-        .query_row([no], records::delivery)
+        .query_row([no as i64], records::delivery)
+        .optional()
+}
+
+/// What an agent is told of a delivery, without the texts of the answer.
+pub fn answer(
+    connection: &Connection,
+    id: Uuid,
+    recent: Option<u64>,
+) -> rusqlite::Result<Option<AnswerRow>> {
+    let Some(no) = number(connection, id, recent)? else {
+        return Ok(None);
+    };
+    connection
+        .prepare_cached(&format!(
+            "SELECT {} FROM deliveries WHERE no = ?1",
+            records::ANSWER
+        ))?
+        .query_row([no as i64], records::answer)
         .optional()
 }

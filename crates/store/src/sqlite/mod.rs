@@ -27,8 +27,8 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnsweredRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
-    Error, HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, StreamQuery, SweepPage,
+    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Error,
+    HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, StreamQuery, SweepPage,
     SweepQuery,
 };
 use ids::Ids;
@@ -342,22 +342,25 @@ impl Store for Sqlite {
         self.read(|connection| ids::delivery(connection, id, recent))
     }
 
-    async fn response(&self, id: Uuid) -> Result<Option<AnsweredRow>> {
+    async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>> {
         let recent = self.ids.recent(id);
-        let read = |connection: &Connection| {
-            let delivery = ids::delivery(connection, id, recent)?;
-            delivery
-                .map(|delivery| records::answered(connection, delivery))
-                .transpose()
-        };
         // The most frequent read of all finds no texts, and is spared a
         // transaction; texts and the row that says whether they were erased
         // must be of one moment.
-        let found = self.read(read)?;
-        match &found {
-            Some(row) if row.delivery.answer_position.is_some() => self.read_steps(read),
-            _ => Ok(found),
+        let found = self.read(|connection| ids::answer(connection, id, recent))?;
+        if found
+            .as_ref()
+            .is_none_or(|row| row.answer_position.is_none())
+        {
+            return Ok(found);
         }
+        self.read_steps(|connection| {
+            let mut found = ids::answer(connection, id, recent)?;
+            if let Some(row) = &mut found {
+                records::add_texts(connection, row)?;
+            }
+            Ok(found)
+        })
     }
 
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {

@@ -5,7 +5,7 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AnsweredRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow, PartRow,
+    AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow, PartRow,
     StreamQuery,
 };
 
@@ -52,35 +52,39 @@ pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
     })
 }
 
-/// Adds the texts of the answer, if there is one and it is final.
-pub fn answered(connection: &Connection, delivery: DeliveryRow) -> rusqlite::Result<AnsweredRow> {
-    let (feedback, edited_content) = match (delivery.status, delivery.answer_position) {
-        (1.., Some(position)) => texts(connection, position)?,
-        _ => (None, None),
-    };
-    Ok(AnsweredRow {
-        delivery,
-        feedback,
-        edited_content,
+/// The columns of an [`AnswerRow`].
+pub const ANSWER: &str = "id, stream, status, changed_at, answer_position, erased";
+
+/// Without its texts.
+pub fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
+    Ok(AnswerRow {
+        id: uuid(row, 0)?,
+        stream: number(row, 1)?,
+        status: row.get(2)?,
+        changed_at: Micros(row.get(3)?),
+        answer_position: row.get::<_, Option<i64>>(4)?.map(|at| at as u64),
+        erased: row.get(5)?,
+        feedback: None,
+        edited_content: None,
     })
 }
 
-/// The two texts of an answer: feedback and edited content.
-type Texts = (Option<Vec<u8>>, Option<Vec<u8>>);
-
-pub fn texts(connection: &Connection, position: u64) -> rusqlite::Result<Texts> {
-    let mut texts: Texts = (None, None);
+/// Adds the texts of a final answer.
+pub fn add_texts(connection: &Connection, row: &mut AnswerRow) -> rusqlite::Result<()> {
+    let Some(position) = row.answer_position.filter(|_| row.status > 0) else {
+        return Ok(());
+    };
     let mut find =
         connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
     let mut found = find.query(part_range(position))?;
     while let Some(part) = found.next()? {
         match part.get_ref(0)?.as_str()? {
-            "feedback" => texts.0 = part.get(1)?,
-            "edited_content" => texts.1 = part.get(1)?,
+            "feedback" => row.feedback = part.get(1)?,
+            "edited_content" => row.edited_content = part.get(1)?,
             _ => {}
         }
     }
-    Ok(texts)
+    Ok(())
 }
 
 fn part_range(position: u64) -> (i64, i64) {

@@ -7,10 +7,8 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use trail::Micros;
-
 use crate::{
-    Lane, SweepPage, SweepQuery, SweptRow,
+    AnswerRow, Lane, SweepPage, SweepQuery,
     sqlite::{records, write::read_lanes},
 };
 
@@ -24,10 +22,11 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
     let enough = query.limit + 1;
     let mut statements = Vec::with_capacity(query.lanes.len());
     for _ in &query.lanes {
-        statements.push(connection.prepare_cached(
-            "SELECT no, id, status, changed_at, answer_position, erased FROM deliveries
+        statements.push(connection.prepare_cached(&format!(
+            "SELECT {} FROM deliveries
              WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
-        )?);
+            records::ANSWER
+        ))?);
     }
     // Each lane is in order, so only as many rows are read as are taken.
     let mut lanes = Vec::with_capacity(query.lanes.len());
@@ -64,27 +63,13 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
         }
     };
     for row in &mut page {
-        if let Some(position) = row.answer_position.filter(|_| row.status != PENDING) {
-            (row.feedback, row.edited_content) = records::texts(connection, position)?;
-        }
+        records::add_texts(connection, row)?;
     }
     Ok(SweepPage { rows: page, total })
 }
 
-fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<SweptRow>> {
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    Ok(Some(SweptRow {
-        no: records::number(row, 0)?,
-        id: records::uuid(row, 1)?,
-        status: row.get(2)?,
-        changed_at: Micros(row.get(3)?),
-        answer_position: row.get::<_, Option<i64>>(4)?.map(|at| at as u64),
-        erased: row.get(5)?,
-        feedback: None,
-        edited_content: None,
-    }))
+fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<AnswerRow>> {
+    rows.next()?.map(records::answer).transpose()
 }
 
 /// How many deliveries of a lane changed after `since`.

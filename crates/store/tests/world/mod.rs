@@ -233,7 +233,7 @@ impl World {
 
     // What a store must answer.
 
-    pub fn sweep(&self, query: &SweepQuery) -> (Vec<SweptRow>, u64) {
+    pub fn sweep(&self, query: &SweepQuery) -> (Vec<AnswerRow>, u64) {
         let mut matching: Vec<&Known> = self
             .deliveries
             .iter()
@@ -248,23 +248,7 @@ impl World {
             .collect();
         matching.sort_by_key(|known| known.row.changed_at);
         let total = matching.len() as u64;
-        let page = matching.into_iter().take(query.limit).map(|known| {
-            let AnsweredRow {
-                delivery,
-                feedback,
-                edited_content,
-            } = answered(known);
-            SweptRow {
-                no: delivery.no,
-                id: delivery.id,
-                status: delivery.status,
-                changed_at: delivery.changed_at,
-                answer_position: delivery.answer_position,
-                erased: delivery.erased,
-                feedback,
-                edited_content,
-            }
-        });
+        let page = matching.into_iter().take(query.limit).map(answered);
         (page.collect(), total)
     }
 
@@ -310,11 +294,17 @@ impl World {
     }
 }
 
-pub fn answered(known: &Known) -> AnsweredRow {
-    let final_and_whole = known.row.status > 0 && !known.row.erased;
+pub fn answered(known: &Known) -> AnswerRow {
+    let row = &known.row;
+    let final_and_whole = row.status > 0 && !row.erased;
     let text = |text: &Option<Vec<u8>>| text.clone().filter(|_| final_and_whole);
-    AnsweredRow {
-        delivery: known.row.clone(),
+    AnswerRow {
+        id: row.id,
+        stream: row.stream,
+        status: row.status,
+        changed_at: row.changed_at,
+        answer_position: row.answer_position,
+        erased: row.erased,
         feedback: text(&known.feedback),
         edited_content: text(&known.edited_content),
     }

@@ -88,5 +88,8 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
     }
     progress.finish();
     engine.stop().await;
+    // So that what is measured is not the index catching up.
+    let store = &engine.shared().store;
+    while store.index_some(AT_ONCE, true).await? {}
     Ok(Ending::Done)
 }
