@@ -3,7 +3,7 @@
 
 use trail::Micros;
 
-use crate::{bucket::Rate, secret::SecretHash, state::Role};
+use crate::{bucket::Rate, secret::SecretHash, sign_in::NewSession, state::Role};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -55,6 +55,33 @@ pub enum Command {
     },
     RecordSecret {
         agent_id: String,
+    },
+    /// A link for someone to sign in with, once.
+    MakeLink {
+        name: String,
+        hash: SecretHash,
+        expires_at: Micros,
+    },
+    UseLink {
+        hash: SecretHash,
+        session: NewSession,
+    },
+    /// For someone whose password was right.
+    OpenSession {
+        name: String,
+        session: NewSession,
+    },
+    CloseSession {
+        session_id: String,
+    },
+    /// Ends all of someone's sessions.
+    CloseSessions {
+        name: String,
+    },
+    /// A password was set; every session but this one ends.
+    RecordPassword {
+        name: String,
+        keep: Option<String>,
     },
 }
 

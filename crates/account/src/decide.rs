@@ -7,6 +7,7 @@ use crate::{
     command::{Command, NewKey},
     event::*,
     rejection::Rejection,
+    sign_in,
     state::{Key, Role, State, User, UserState},
 };
 
@@ -83,6 +84,21 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
                     role: *role,
                 },
             ))
+        }
+        Command::MakeLink {
+            name,
+            hash,
+            expires_at,
+        } => sign_in::make_link(state, name, *hash, *expires_at),
+        Command::UseLink { hash, session } => sign_in::use_link(state, hash, session, now),
+        Command::OpenSession { name, session } => sign_in::open_session(state, name, session, now),
+        Command::CloseSession { session_id } => sign_in::close_session(state, session_id),
+        Command::CloseSessions { name } => {
+            let user = user(state, name)?;
+            Ok(sign_in::close_all(state, &user.name))
+        }
+        Command::RecordPassword { name, keep } => {
+            sign_in::set_password(state, name, keep.as_deref())
         }
         Command::SuspendUser { name } => set_state(state, name, UserState::Suspended),
         Command::ResumeUser { name } => set_state(state, name, UserState::Active),
@@ -234,13 +250,19 @@ fn set_state(state: &State, name: &str, to: UserState) -> Result<Vec<Event>, Rej
     if to != UserState::Active {
         spare_last_owner(state, user)?;
     }
-    Ok(once(
+    // Whoever comes back signs in anew.
+    let mut events = match to {
+        UserState::Active => Vec::new(),
+        _ => sign_in::close_all(state, name),
+    };
+    events.extend(once(
         user.state != to,
         UserStateSet {
             name: name.to_owned(),
             state: to,
         },
-    ))
+    ));
+    Ok(events)
 }
 
 /// Somebody must be left who can administer the server.

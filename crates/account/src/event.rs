@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
 
-use crate::{bucket::Rate, state::Role};
+use crate::{bucket::Rate, sign_in::Method, state::Role};
 
 trail::registry! {
     /// Users, agents, keys, tokens and server-wide rules.
@@ -17,8 +17,12 @@ trail::registry! {
         LogKeyRotated(LogKeyRotated) = "log_key_rotated",
         LogRestored(LogRestored) = "log_restored",
         LogStarted(LogStarted) = "log_started",
+        PasswordSet(PasswordSet) = "password_set",
         RetentionSet(RetentionSet) = "retention_set",
         RoleSet(RoleSet) = "role_set",
+        SessionClosed(SessionClosed) = "session_closed",
+        SessionOpened(SessionOpened) = "session_opened",
+        SignInLinkMade(SignInLinkMade) = "sign_in_link_made",
         TokenIssued(TokenIssued) = "token_issued",
         UserCreated(UserCreated) = "user_created",
         UserStateSet(UserStateSet) = "user_state_set",
@@ -81,6 +85,36 @@ pub struct TokenIssued {
     pub hash: Hash,
     pub name: String,
     pub token_id: String,
+}
+
+/// The password's hash is kept elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasswordSet {
+    pub name: String,
+}
+
+/// A link that signs this person in, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignInLinkMade {
+    pub expires_at: Micros,
+    pub hash: Hash,
+    pub name: String,
+}
+
+/// Someone signed in to the pages; a link is used up by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOpened {
+    pub expires_at: Micros,
+    pub hash: Hash,
+    pub method: Method,
+    pub name: String,
+    pub session_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionClosed {
+    pub name: String,
+    pub session_id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +202,7 @@ impl Event {
                 | Event::LogKeyRotated(_)
                 | Event::LogRestored(_)
                 | Event::LogStarted(_)
+                | Event::PasswordSet(_)
                 | Event::WebhookSecretSet(_)
         )
     }
@@ -180,6 +215,10 @@ impl Event {
             Event::RoleSet(facts) => account(&facts.name),
             Event::UserStateSet(facts) => account(&facts.name),
             Event::TokenIssued(facts) => account(&facts.name),
+            Event::PasswordSet(facts) => account(&facts.name),
+            Event::SignInLinkMade(facts) => account(&facts.name),
+            Event::SessionOpened(facts) => account(&facts.name),
+            Event::SessionClosed(facts) => account(&facts.name),
             Event::AgentAdded(facts) => account(&facts.owner),
             Event::KeyCreated(facts) => account(&facts.owner),
             Event::KeyExpirySet(facts) => account(&facts.owner),

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod event;
 pub mod rejection;
 pub mod secret;
+pub mod sign_in;
 pub mod state;
 
 pub use bucket::{Bucket, Rate};
@@ -17,4 +18,5 @@ pub use command::Command;
 pub use decide::decide;
 pub use event::Event;
 pub use rejection::Rejection;
+pub use sign_in::{Link, NewSession, Session};
 pub use state::{Agent, AllowRule, Key, Role, State, Token, User, UserState};

@@ -18,6 +18,14 @@ pub enum Rejection {
     LastOwner(String),
     #[error("\"{0}\" was deactivated for good. Create a new user.")]
     Deactivated(String),
+    #[error("\"{0}\" is suspended. An owner can resume them: wakeful user resume {0}.")]
+    Suspended(String),
+    #[error(
+        "This link was used, has been replaced, or is too old. Ask for a new one: wakeful user sign-in-link NAME."
+    )]
+    LinkUsed,
+    #[error("There is no session \"{0}\".")]
+    NoSuchSession(String),
     #[error("An agent needs an owner. Create a user first: wakeful user create NAME.")]
     NoOwner,
     #[error("An agent id has 1 to 128 characters and none of them is a control character.")]
@@ -52,6 +60,9 @@ impl Rejection {
             Rejection::FirstMustBeOwner => "first_must_be_owner",
             Rejection::LastOwner(_) => "last_owner",
             Rejection::Deactivated(_) => "user_deactivated",
+            Rejection::Suspended(_) => "user_suspended",
+            Rejection::LinkUsed => "link_used",
+            Rejection::NoSuchSession(_) => "no_such_session",
             Rejection::NoOwner => "no_owner",
             Rejection::BadAgentId { .. } => "bad_agent_id",
             Rejection::NoSuchAgent(_) => "no_such_agent",
@@ -80,6 +91,9 @@ impl Rejection {
             Rejection::NoSuchType(_) => Some("type"),
             Rejection::NoSuchUser(_)
             | Rejection::LastOwner(_)
+            | Rejection::Suspended(_)
+            | Rejection::LinkUsed
+            | Rejection::NoSuchSession(_)
             | Rejection::Deactivated(_)
             | Rejection::NoOwner
             | Rejection::NoSuchAgent(_)
@@ -97,6 +111,7 @@ impl Rejection {
             Rejection::NoSuchUser(_)
                 | Rejection::NoSuchAgent(_)
                 | Rejection::NoSuchKey(_)
+                | Rejection::NoSuchSession(_)
                 | Rejection::NotAllowed(_)
         )
     }

@@ -12,6 +12,10 @@ pub enum Kind {
     LiveKey,
     /// A human's account token.
     User,
+    /// A session of the pages; only a browser ever holds it.
+    Session,
+    /// The end of a link to sign in with, once.
+    Link,
 }
 
 impl Kind {
@@ -20,6 +24,7 @@ impl Kind {
             Kind::TestKey => "wk_test_",
             Kind::LiveKey => "wk_live_",
             Kind::User => "wl_",
+            Kind::Session | Kind::Link => "",
         }
     }
 

@@ -8,7 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
 
-use crate::{bucket::Rate, event::Event, secret::SecretHash};
+use crate::{
+    bucket::Rate,
+    event::Event,
+    secret::SecretHash,
+    sign_in::{Link, Method, Session},
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -111,6 +116,11 @@ pub struct State {
     pub allowlist: BTreeMap<String, AllowRule>,
     /// Days by delivery type.
     pub retention: BTreeMap<String, u32>,
+    pub sessions: BTreeMap<String, Session>,
+    /// By whom they sign in.
+    pub links: BTreeMap<String, Link>,
+    #[serde(skip)]
+    session_by_hash: HashMap<SecretHash, String>,
     #[serde(skip)]
     token_by_hash: HashMap<SecretHash, String>,
     #[serde(skip)]
@@ -124,6 +134,14 @@ impl State {
         self.users
             .get(&token.name)
             .filter(|user| user.state == UserState::Active)
+    }
+
+    /// The session whose secret hashes to this and its active user.
+    pub fn user_by_session(&self, hash: &SecretHash, now: Micros) -> Option<(&Session, &User)> {
+        let session = self.sessions.get(self.session_by_hash.get(hash)?)?;
+        let user = self.users.get(&session.name)?;
+        let lasts = now < session.expires_at && user.state == UserState::Active;
+        lasts.then_some((session, user))
     }
 
     /// The key that hashes to this, if it still works.
@@ -151,6 +169,11 @@ impl State {
             .tokens
             .values()
             .map(|token| (token.hash.0, token.token_id.clone()))
+            .collect();
+        self.session_by_hash = self
+            .sessions
+            .values()
+            .map(|session| (session.hash.0, session.session_id.clone()))
             .collect();
         self.key_by_hash = self
             .keys
@@ -197,6 +220,34 @@ impl State {
                     created_at: at,
                 };
                 self.tokens.insert(token.token_id.clone(), token);
+            }
+            Event::SignInLinkMade(e) => {
+                let link = Link {
+                    name: e.name,
+                    hash: e.hash,
+                    expires_at: e.expires_at,
+                };
+                self.links.insert(link.name.clone(), link);
+            }
+            Event::SessionOpened(e) => {
+                if e.method == Method::Link {
+                    self.links.remove(&e.name);
+                }
+                self.session_by_hash.insert(e.hash.0, e.session_id.clone());
+                let session = Session {
+                    session_id: e.session_id,
+                    name: e.name,
+                    hash: e.hash,
+                    method: e.method,
+                    created_at: at,
+                    expires_at: e.expires_at,
+                };
+                self.sessions.insert(session.session_id.clone(), session);
+            }
+            Event::SessionClosed(e) => {
+                if let Some(session) = self.sessions.remove(&e.session_id) {
+                    self.session_by_hash.remove(&session.hash.0);
+                }
             }
             Event::AgentAdded(e) => {
                 let agent = Agent {
@@ -256,6 +307,7 @@ impl State {
             | Event::LogKeyRotated(_)
             | Event::LogRestored(_)
             | Event::LogStarted(_)
+            | Event::PasswordSet(_)
             | Event::WebhookSecretSet(_) => {}
         }
     }

@@ -24,6 +24,17 @@ pub struct Connection {
 pub struct Answer<'a> {
     pub status: u16,
     pub body: &'a [u8],
+    head: &'a [u8],
+}
+
+impl Answer<'_> {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let head = std::str::from_utf8(self.head).ok()?;
+        head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -64,6 +75,7 @@ impl Connection {
         Ok(Answer {
             status: head.status,
             body: &self.inbound[head.body_at..head.body_end],
+            head: &self.inbound[..head.body_at],
         })
     }
 }

@@ -5,6 +5,7 @@ mod child;
 mod connection;
 mod contender;
 mod load;
+mod pages;
 mod plain;
 mod raw;
 mod report;
@@ -15,7 +16,7 @@ mod wakeful;
 mod work;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Deliveries, cycles, polls and sweeps over WAKE.
     Wake(Wake),
+    /// How long each page takes, and how large it is.
+    Pages(Pages),
     /// The plain server, as its own process.
     #[command(hide = true)]
     PlainServer {
@@ -49,6 +52,19 @@ enum Command {
         #[arg(long)]
         count: u64,
     },
+}
+
+#[derive(clap::Args)]
+struct Pages {
+    /// The server to measure; the one built beside this program unless given.
+    #[arg(long)]
+    wakeful: Option<PathBuf>,
+    /// Deliveries already in the store, one whole set of measurements for each.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
+    preload: Vec<u64>,
+    /// Where the stores are made; must be on a real disk. The target directory unless given.
+    #[arg(long)]
+    dir: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -88,6 +104,7 @@ enum Only {
 fn main() -> Result<ExitCode> {
     match Arguments::parse().command {
         Command::Wake(arguments) => wake(arguments),
+        Command::Pages(arguments) => pages(arguments),
         Command::PlainServer { data, listen } => {
             tokio::runtime::Runtime::new()?.block_on(plain::serve(&data, listen))?;
             Ok(ExitCode::SUCCESS)
@@ -99,12 +116,31 @@ fn main() -> Result<ExitCode> {
     }
 }
 
-fn wake(arguments: Wake) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
+/// The directory of this program, and the target directory around it.
+fn places(program: &Path) -> Result<(&Path, &Path)> {
     let beside = program
         .parent()
         .context("the program lies in a directory")?;
-    let target = beside.parent().unwrap_or(beside);
+    Ok((beside, beside.parent().unwrap_or(beside)))
+}
+
+fn pages(arguments: Pages) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let (beside, target) = places(&program)?;
+    let plan = pages::Plan {
+        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        preloads: arguments.preload,
+        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+    };
+    Ok(match pages::run(&plan)? {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn wake(arguments: Wake) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let (beside, target) = places(&program)?;
     let plan = wake::Plan {
         wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
         with_plain: arguments.only != Some(Only::Wakeful),

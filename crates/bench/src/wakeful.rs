@@ -62,6 +62,11 @@ impl Wakeful {
         Ok((entries.context("`trail verify` names no entries")?, took))
     }
 
+    pub fn sign_in_link(&self, data: &Path) -> Result<String> {
+        let link = self.json(data, &["user", "sign-in-link", "bench", "--json"])?;
+        text(&link, "url")
+    }
+
     fn json(&self, data: &Path, arguments: &[&str]) -> Result<Value> {
         serde_json::from_slice(&self.output(data, arguments)?)
             .with_context(|| format!("`wakeful {}` did not print JSON", arguments.join(" ")))

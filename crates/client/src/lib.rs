@@ -5,7 +5,6 @@
 //! waits, tries once more, and then says so.
 
 mod agent;
-pub mod exact;
 mod log;
 mod server;
 

@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use trail::Micros;
 use uuid::Uuid;
 
-use crate::{Answer, exact};
+use trail::layout;
+
+use crate::Answer;
 
 /// What a server says of a delivery that it took.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -174,7 +176,7 @@ impl Log {
 
     /// One write for the whole line: several processes may keep one log.
     fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let line = exact::compact(&serde_json::to_string(line)?);
+        let line = layout::compact(&serde_json::to_string(line)?);
         self.file.write_all(format!("{line}\n").as_bytes())
     }
 }

@@ -19,10 +19,25 @@ pub enum Command {
     Undo { person: Person, delivery_id: Uuid },
     /// A person looks at a delivery.
     See { name: String, delivery_id: Uuid },
+    /// A person puts a delivery out of their own sight for a while, or back.
+    Snooze {
+        name: String,
+        delivery_id: Uuid,
+        until: Option<Micros>,
+    },
     /// An owner or the operator administers.
     Administer {
         actor: String,
         command: account::Command,
+    },
+    /// Someone signs in or out: recorded in their own name.
+    Enter { command: account::Command },
+    /// Someone sets their own password, whose hash is already sealed; their
+    /// other sessions end.
+    SetPassword {
+        name: String,
+        keep: Option<String>,
+        sealed: Vec<u8>,
     },
     /// A new webhook secret for an agent, already sealed.
     SetSecret {

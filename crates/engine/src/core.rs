@@ -105,6 +105,8 @@ pub fn read_accounts(rows: Vec<AccountRow>) -> Result<account::State, StartFault
             "key" => insert(&mut state.keys, &id, &body),
             "allow" => insert(&mut state.allowlist, &id, &body),
             "retention" => insert(&mut state.retention, &id, &body),
+            "session" => insert(&mut state.sessions, &id, &body),
+            "link" => insert(&mut state.links, &id, &body),
             _ => Ok(()),
         };
         read.map_err(|error| StartFault::Damaged(format!("account {kind} {id}: {error}")))?;
@@ -144,6 +146,12 @@ pub fn account_rows(
             rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
             rows
         }
+        Event::SignInLinkMade(e) => vec![row("link", &e.name, after.links.get(&e.name))],
+        Event::SessionOpened(e) => vec![
+            row("session", &e.session_id, after.sessions.get(&e.session_id)),
+            row("link", &e.name, after.links.get(&e.name)),
+        ],
+        Event::SessionClosed(e) => vec![row::<account::Session>("session", &e.session_id, None)],
         Event::AgentAdded(e) => vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))],
         Event::KeyCreated(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
         Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],

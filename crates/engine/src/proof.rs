@@ -179,8 +179,11 @@ pub async fn verify(
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut next = 0;
-    // One more than the checkpoint covers, so that a surplus entry is noticed.
-    let end = head.size + 1;
+    // An entry that the checkpoint does not cover is too much, unless the log
+    // has grown since: then it is verified next time.
+    let surplus = has_entry(store, head.size).await?;
+    let grown = store.head().await?.is_some_and(|now| now.size > head.size);
+    let end = head.size + u64::from(surplus && !grown);
     let chunks = || {
         (next < end).then(|| {
             let from = next;
@@ -191,6 +194,12 @@ pub async fn verify(
     };
     let digest = |chunk: &(u64, u64), digests: &mut Digests| reading.digest(*chunk, digests);
     pipeline::link_in_order(&mut verifier, threads, chunks, digest)?;
+    // What a rule erased while we read is said in an entry after those we read.
+    let now = store.head().await?.map_or(head.size, |now| now.size);
+    store.scan(head.size, now, &mut |entry| {
+        reading.note_erasure(&entry);
+        true
+    })?;
     let found = reading.found.into_inner().unwrap_or_default();
     if let Some(error) = found.failure {
         return Err(error.into());
@@ -208,6 +217,16 @@ pub async fn verify(
     let sealed = found.sealed;
     found.all_erased_by_rule()?;
     Ok(StoreReport { report, sealed })
+}
+
+async fn has_entry(store: &dyn Store, position: u64) -> Result<bool, ProofFault> {
+    let query = EntryQuery {
+        from: position,
+        to: Some(position + 1),
+        limit: 1,
+        ..Default::default()
+    };
+    Ok(!store.entries(query).await?.is_empty())
 }
 
 /// A store while it is read by several threads.
@@ -323,6 +342,13 @@ impl Reading<'_> {
                 None
             }
             plain => plain,
+        }
+    }
+
+    fn note_erasure(&self, entry: &EntryRef<'_>) {
+        let header = Header::read(entry.header);
+        if let Some(header) = header.filter(|header| header.event_type == CONTENT_ERASED) {
+            self.note(entry, &header, 0);
         }
     }
 

@@ -281,6 +281,23 @@ impl Shared {
         })
     }
 
+    /// The hash of someone's password, if they have set one.
+    pub async fn password(&self, name: &str) -> store::Result<Option<String>> {
+        let name = crate::decide::password_name(name);
+        let Some(sealed) = self.store.secret(&name).await? else {
+            return Ok(None);
+        };
+        let plain = self.vault.open_secret(&name, &sealed);
+        let text = plain.and_then(|plain| String::from_utf8(plain).ok());
+        let damaged = || store::Error::Damaged(format!("the secret {name}"));
+        text.map(Some).ok_or_else(damaged)
+    }
+
+    pub fn seal_password(&self, name: &str, hash: &str) -> std::io::Result<Vec<u8>> {
+        let name = crate::decide::password_name(name);
+        self.vault.seal_secret(&name, hash.as_bytes())
+    }
+
     /// An agent's webhook secrets: the current one, and one being phased out.
     pub async fn webhook_secrets(&self, agent_id: &str) -> store::Result<Option<WebhookSecrets>> {
         let name = crate::decide::secret_name(agent_id);

@@ -51,6 +51,7 @@ pub struct Kept {
     pub secrets: Vec<(String, Vec<u8>)>,
     pub idempotency: Vec<IdempotencyRow>,
     pub seen: Vec<(String, Uuid)>,
+    pub snoozed: Vec<(String, u64, Option<Micros>)>,
 }
 
 /// The batch could not be sealed: no random bytes, or encryption failed.
@@ -276,8 +277,11 @@ impl<'a> Stage<'a> {
             .collect();
         batch.idempotency = changes.idempotency;
         batch.seen = changes.seen;
-        let changed =
-            batch.head.is_some() || !batch.callbacks.is_empty() || !batch.secrets.is_empty();
+        batch.snoozed = changes.snoozed;
+        let changed = batch.head.is_some()
+            || !batch.callbacks.is_empty()
+            || !batch.secrets.is_empty()
+            || !batch.snoozed.is_empty();
         changed.then_some((batch, answered))
     }
 

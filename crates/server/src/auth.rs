@@ -17,7 +17,7 @@ use engine::{Command, Refusal};
 use inbox::{Person, event::Channel};
 use trail::Micros;
 
-use crate::{App, Problem, transport::Peer};
+use crate::{App, Problem, lockout::Lockout, pages, transport::Peer};
 
 /// An agent, by its key.
 #[derive(Clone, Debug)]
@@ -40,7 +40,28 @@ impl Agent {
 pub struct Human {
     pub user: User,
     pub channel: Channel,
-    token: SecretHash,
+    by: Proof,
+}
+
+/// What someone was recognised by.
+#[derive(Clone, Copy, Debug)]
+enum Proof {
+    Token(SecretHash),
+    Session(SecretHash),
+}
+
+impl Proof {
+    /// Whom it stands for now, if it still does.
+    fn user(self, app: &App) -> Option<User> {
+        let accounts = app.shared().accounts();
+        match self {
+            Proof::Token(hash) => accounts.user_by_token(&hash).cloned(),
+            Proof::Session(hash) => {
+                let found = accounts.user_by_session(&hash, app.shared().clock.now());
+                found.map(|(_, user)| user.clone())
+            }
+        }
+    }
 }
 
 /// Someone who may answer: an active owner or reviewer, by name. No agent key
@@ -71,32 +92,30 @@ impl Admin {
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub is_owner: bool,
-    /// The hash of the person's token; the operator has none.
-    token: Option<SecretHash>,
+    /// The operator has none.
+    by: Option<Proof>,
 }
 
 impl Reader {
     const OPERATOR: Reader = Reader {
         is_owner: true,
-        token: None,
+        by: None,
     };
 
-    fn of(user: &User, token: SecretHash) -> Reader {
+    fn of(user: &User, by: Proof) -> Reader {
         Reader {
             is_owner: user.role == Role::Owner,
-            token: Some(token),
+            by: Some(by),
         }
     }
 
-    /// The same reader as the accounts are now, or `None` if the token no
-    /// longer opens anything.
+    /// The same reader as the accounts are now, or `None` if the token or the
+    /// session no longer opens anything.
     pub fn again(&self, app: &App) -> Option<Reader> {
-        let Some(token) = self.token else {
-            return Some(Reader::OPERATOR);
-        };
-        let accounts = app.shared().accounts();
-        let user = accounts.user_by_token(&token)?;
-        Some(Reader::of(user, token))
+        match self.by {
+            None => Some(Reader::OPERATOR),
+            Some(by) => by.user(app).map(|user| Reader::of(&user, by)),
+        }
     }
 }
 
@@ -113,7 +132,7 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
         if peer.is_some_and(|peer| peer.local) {
             return Ok(Caller::Operator);
         }
-        return Err(fail(app, peer));
+        return by_session(parts, app).ok_or_else(|| fail(app, peer));
     };
     // The same steps for every secret, known or not: hash it, look it up twice.
     let text = authorization.to_str().unwrap_or_default();
@@ -132,11 +151,26 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
             Ok(Caller::Human(Box::new(Human {
                 user: user.clone(),
                 channel,
-                token: hash,
+                by: Proof::Token(hash),
             })))
         }
         _ => Err(fail(app, peer)),
     }
+}
+
+/// Someone at a page. What changes anything must carry what only our own page
+/// knows: another site can make a browser send the cookie, but not that.
+fn by_session(parts: &Parts, app: &App) -> Option<Caller> {
+    let signed = pages::by_cookie(&parts.headers, app)?;
+    let carried = parts.headers.get(pages::TOKEN_HEADER);
+    let ours = carried.is_some_and(|carried| carried == signed.token.as_str());
+    (parts.method.is_safe() || ours).then(|| {
+        Caller::Human(Box::new(Human {
+            user: signed.user,
+            channel: Channel::Page,
+            by: Proof::Session(signed.hash),
+        }))
+    })
 }
 
 fn fail(app: &App, peer: Option<Peer>) -> Problem {
@@ -287,7 +321,7 @@ impl FromRequestParts<App> for Reader {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
         match caller(parts, app)? {
             Caller::Operator => Ok(Reader::OPERATOR),
-            Caller::Human(human) => Ok(Reader::of(&human.user, human.token)),
+            Caller::Human(human) => Ok(Reader::of(&human.user, human.by)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }
@@ -296,6 +330,7 @@ impl FromRequestParts<App> for Reader {
 /// Limits that need not survive a restart.
 #[derive(Debug, Default)]
 pub struct Limits {
+    pub sign_in: Lockout,
     reads: Buckets,
     deliveries: Buckets,
     denials: Buckets,

@@ -106,6 +106,11 @@ pub async fn read<'a>(
             detail,
         ));
     }
+    read_any(room, body, limit).await
+}
+
+/// Reads a body of any kind, of at most `limit` bytes.
+pub async fn read_any(room: &Room, body: Body, limit: usize) -> Result<Held<'_>, Problem> {
     let size = body.size_hint();
     if size.lower() > limit as u64 {
         return Err(too_large(limit));

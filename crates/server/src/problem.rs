@@ -48,6 +48,10 @@ impl Problem {
         }
     }
 
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub fn field(mut self, field: Option<&'static str>) -> Problem {
         self.field = field;
         self

@@ -12,7 +12,7 @@ use crate::{
     App, Problem,
     api::{agents, events, inbox, keys, operations, retention, trail, users, webhooks},
     openapi::{Auth, Doc, doc},
-    wake,
+    pages, wake,
 };
 
 const LIMIT: &str = "At most so many (50 if not given)";
@@ -237,6 +237,15 @@ fn admin_routes() -> Vec<Route> {
                 .errors(&[404, 409]),
         ),
         route(
+            "post",
+            "/api/v1/users/{name}/sign-in-link",
+            post(users::sign_in_link),
+            change("A link to sign in with, once")
+                .path("name", "The person's name")
+                .answer(201, "SignInLink")
+                .errors(&[404, 409]),
+        ),
+        route(
             "get",
             "/api/v1/agents",
             get(agents::index),
@@ -455,6 +464,7 @@ pub fn router(app: App) -> Router {
         router = router.route(route.path, route.handler);
     }
     router
+        .merge(pages::router())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

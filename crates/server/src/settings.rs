@@ -1,6 +1,7 @@
 //! What an operator can set.
 
 use ::wake::{limits, net::Cidr};
+use account::secret::SecretHash;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -9,6 +10,15 @@ pub struct Settings {
     pub max_details_bytes: usize,
     /// Peers that may speak for others with forwarding headers.
     pub proxies: Vec<Cidr>,
+    /// The hash of the link by which the first person comes in.
+    pub setup: Option<SecretHash>,
+}
+
+impl Settings {
+    /// Whether browsers reach this server by HTTPS alone.
+    pub fn is_secure(&self) -> bool {
+        !self.proxies.is_empty() || self.address.starts_with("https:")
+    }
 }
 
 impl Default for Settings {
@@ -17,6 +27,7 @@ impl Default for Settings {
             address: "http://127.0.0.1:7377".to_owned(),
             max_details_bytes: limits::DETAILS_BYTES,
             proxies: Vec::new(),
+            setup: None,
         }
     }
 }

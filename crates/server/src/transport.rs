@@ -9,8 +9,8 @@ use std::{
 
 use axum::{
     Router,
-    extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    extract::{FromRequestParts, Request},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use tower::Service as _;
@@ -32,6 +32,15 @@ pub struct Peer {
     pub address: IpAddr,
     /// Came through the owner-only socket.
     pub local: bool,
+}
+
+impl FromRequestParts<App> for Peer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Peer, Problem> {
+        let peer = parts.extensions.get::<Peer>().copied();
+        peer.ok_or_else(Problem::internal)
+    }
 }
 
 /// What stands around the routes of one listener: whether a request may arrive,
@@ -84,13 +93,14 @@ impl Door {
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
         );
-        headers.insert(
-            header::CONTENT_SECURITY_POLICY,
-            HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
-        );
-        headers
-            .entry(header::CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
+        let policy = "default-src 'none'; frame-ancestors 'none'";
+        for (name, value) in [
+            (header::CONTENT_SECURITY_POLICY, policy),
+            (header::CACHE_CONTROL, "no-store"),
+        ] {
+            let value = HeaderValue::from_static(value);
+            headers.entry(name).or_insert(value);
+        }
         let metrics = &self.app.metrics;
         metrics.observe(route, response.status(), started.elapsed());
         response

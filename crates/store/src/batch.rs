@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use trail::Micros;
 use uuid::Uuid;
 
 use crate::rows::*;
@@ -60,6 +61,8 @@ pub struct Batch {
     pub buckets: Vec<BucketRow>,
     pub idempotency: Vec<IdempotencyRow>,
     pub seen: Vec<(String, Uuid)>,
+    /// Person, delivery, and until when it is out of their sight; `None`: it is not.
+    pub snoozed: Vec<(String, u64, Option<Micros>)>,
     /// Deliveries whose erasable parts go, with those of every entry about them.
     pub erase: Vec<u64>,
 }

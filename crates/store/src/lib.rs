@@ -15,7 +15,11 @@ mod query;
 mod rows;
 pub mod sqlite;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use trail::{Hash, Micros};
@@ -95,6 +99,10 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// A delivery and the two texts of its answer.
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>>;
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;
+    /// Those among these deliveries that a person has looked at.
+    async fn seen(&self, name: &str, ids: Vec<Uuid>) -> Result<HashSet<Uuid>>;
+    /// What is out of a person's sight now, at most `limit`, and until when.
+    async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>>;
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
     async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>>;
     /// Entries about one delivery, oldest first.

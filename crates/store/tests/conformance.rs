@@ -71,6 +71,7 @@ conforms! {
     a_new_store_is_empty
     what_was_appended_is_there_after_opening_again
     load_gives_what_was_written_and_nothing_else
+    marks_are_one_persons_alone
     append_is_all_or_nothing
     a_second_writer_at_the_same_place_gets_a_conflict
     sweeps_equal_the_model_across_block_boundaries
@@ -142,6 +143,43 @@ async fn what_was_appended_is_there_after_opening_again(backend: impl Backend) {
     assert_eq!(store.part(0, "details").await.unwrap().unwrap(), b"\"one\"");
     assert_eq!(store.part(0, "feedback").await.unwrap(), None);
     assert_eq!(store.delivery(Uuid::from_u128(1)).await.unwrap(), None);
+}
+
+async fn marks_are_one_persons_alone(backend: impl Backend) {
+    let store = backend.open().await;
+    let ids: Vec<Uuid> = (0..3).map(|_| Uuid::new_v4()).collect();
+    let (ann, bob) = ("ann".to_owned(), "bob".to_owned());
+    let batch = Batch {
+        seen: vec![(ann.clone(), ids[0]), (bob.clone(), ids[1])],
+        snoozed: vec![
+            (ann.clone(), 4, Some(Micros(10))),
+            (ann.clone(), 5, Some(Micros(30))),
+            (bob.clone(), 4, Some(Micros(20))),
+        ],
+        ..Batch::default()
+    };
+    store.append(batch).await.unwrap();
+    let seen = store.seen("ann", ids.clone()).await.unwrap();
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [ids[0]]);
+    let mine = |name: &'static str, now: i64| {
+        let store = &store;
+        async move {
+            let found = store.snoozed(name, Micros(now), 10).await.unwrap();
+            let mut found: Vec<(u64, i64)> = found.into_iter().map(|(no, at)| (no, at.0)).collect();
+            found.sort_unstable();
+            found
+        }
+    };
+    assert_eq!(mine("ann", 9).await, [(4, 10), (5, 30)]);
+    assert_eq!(mine("ann", 10).await, [(5, 30)], "its time is over");
+    assert_eq!(mine("bob", 9).await, [(4, 20)]);
+    let batch = Batch {
+        snoozed: vec![(ann, 5, None), (bob, 4, Some(Micros(40)))],
+        ..Batch::default()
+    };
+    store.append(batch).await.unwrap();
+    assert_eq!(mine("ann", 10).await, []);
+    assert_eq!(mine("bob", 30).await, [(4, 40)]);
 }
 
 async fn load_gives_what_was_written_and_nothing_else(backend: impl Backend) {

@@ -19,7 +19,9 @@ pub mod export_reader;
 pub mod fault;
 pub mod hash;
 pub mod json;
+
 pub mod key;
+pub mod layout;
 pub mod merkle;
 pub mod pipeline;
 pub mod proof;

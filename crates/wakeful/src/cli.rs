@@ -203,6 +203,11 @@ pub enum User {
         /// For whom
         name: String,
     },
+    /// A link to sign in to the pages with, once; printed once
+    SignInLink {
+        /// For whom
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -24,6 +24,7 @@ use server::{
     App,
     api::agents,
     listen::{Tls, listen},
+    pages::LINK_SECONDS,
 };
 use tokio::{net::TcpListener, time::sleep};
 use wake::{Kind, signature};
@@ -36,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 pub struct Crew {
     pub human_token: String,
+    /// Where a browser comes in, once.
+    pub sign_in: String,
     researcher: Agent,
     coder: Agent,
     analyst: Agent,
@@ -61,6 +64,7 @@ impl Crew {
             .map_err(|_| anyhow::anyhow!("three agents"))?;
         Ok(Crew {
             human_token,
+            sign_in: sign_in_link(app).await?,
             researcher,
             coder,
             analyst,
@@ -96,6 +100,17 @@ impl Crew {
             },
         );
     }
+}
+
+async fn sign_in_link(app: &App) -> Result<String> {
+    let link = Secret::Link.spell(engine::keys::random()?);
+    let make = Ask::MakeLink {
+        name: HUMAN.to_owned(),
+        hash: secret::hash(&link),
+        expires_at: app.shared().clock.now().plus_seconds(LINK_SECONDS),
+    };
+    administer(app, make).await?;
+    Ok(format!("{}/sign-in/{link}", app.settings.address))
 }
 
 async fn administer(app: &App, command: Ask) -> Result<()> {

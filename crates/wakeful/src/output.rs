@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use client::exact;
 use serde_json::{Value, value::RawValue};
+use trail::layout;
 
 use crate::list;
 
@@ -45,19 +45,19 @@ pub fn print_json(value: &Value) {
 pub fn print_body(body: &[u8]) {
     let text = String::from_utf8_lossy(body);
     match std::io::stdout().is_terminal() {
-        true => print(&escape_json(&exact::indent(&text))),
+        true => print(&escape_json(&layout::indent(&text))),
         false => print(text.trim_end()),
     }
 }
 
 /// What someone wrote, text or JSON, for a person to read.
 pub fn content(written: &RawValue) -> String {
-    content_as(written, exact::indent)
+    content_as(written, layout::indent)
 }
 
 /// The same, with JSON on one line.
 pub fn short_content(written: &RawValue) -> String {
-    content_as(written, exact::compact)
+    content_as(written, layout::compact)
 }
 
 fn content_as(written: &RawValue, layout: fn(&str) -> String) -> String {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn json_that_was_made_safe_for_a_terminal_still_says_the_same() {
         let value = serde_json::json!({ "a\u{202e}": ["\u{9b}1m\u{e0041}\n", "🌍"] });
-        let safe = escape_json(&exact::indent(&value.to_string()));
+        let safe = escape_json(&layout::indent(&value.to_string()));
         assert!(!safe.replace('\n', "").chars().any(is_unsafe), "{safe:?}");
         assert_eq!(serde_json::from_str::<Value>(&safe).unwrap(), value);
     }

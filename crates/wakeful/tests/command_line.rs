@@ -307,11 +307,11 @@ const EXACT: &str = r#"{"z":12345678901234567890123,"a":[1e400,-0.0]}"#;
 async fn json_is_sent_and_shown_as_it_was_written() {
     let scene = Scene::start().await;
     let id = scene.deliver(&["-d", EXACT]);
-    let laid_out = client::exact::indent(EXACT);
+    let laid_out = trail::layout::indent(EXACT);
     assert!(scene.done(&["inbox", &id]).contains(&laid_out));
     assert!(scene.done(&["inbox", &id, "--json"]).contains(EXACT));
     let seen = on_a_terminal(&scene, &["inbox", &id, "--json"]);
-    assert!(client::exact::compact(&seen).contains(EXACT), "{seen}");
+    assert!(trail::layout::compact(&seen).contains(EXACT), "{seen}");
 
     scene.done(&["respond", &id, "redirected", "--edited", EXACT]);
     let sent = format!("/wake/v1/response/{id}");

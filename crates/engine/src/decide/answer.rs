@@ -4,6 +4,7 @@
 use account::Role;
 use inbox::{Answer, Person, Standing};
 use store::{CallbackRow, DeliveryRow};
+use trail::Micros;
 use uuid::Uuid;
 
 use crate::{
@@ -119,6 +120,19 @@ pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Rep
     let stream = stage.stream_of(row.stream);
     stage.record(&stream, &name, inbox::Event::from(seen), Vec::new())?;
     stage.changes.seen.push((name, delivery_id));
+    Ok(Reply::Done)
+}
+
+/// A mark of theirs alone: it changes nothing that others see, and is no entry.
+pub fn snooze(
+    stage: &mut Stage<'_>,
+    name: String,
+    delivery_id: Uuid,
+    until: Option<Micros>,
+) -> Result<Reply, Refusal> {
+    still_may(stage, &name, Role::Viewer)?;
+    let row = delivery(stage, delivery_id)?;
+    stage.changes.snoozed.push((name, row.no, until));
     Ok(Reply::Done)
 }
 

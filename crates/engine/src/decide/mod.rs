@@ -5,7 +5,7 @@ mod callback;
 mod deliver;
 mod rest;
 
-pub use rest::secret_name;
+pub use rest::{password_name, secret_name};
 
 use store::Needs;
 
@@ -28,6 +28,7 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
         Command::Deliver(deliver) => deliver::needs(core, deliver, needs),
         Command::Respond { delivery_id, .. }
         | Command::Undo { delivery_id, .. }
+        | Command::Snooze { delivery_id, .. }
         | Command::Expire { delivery_id } => needs.deliveries.push(*delivery_id),
         Command::See { name, delivery_id } => {
             needs.deliveries.push(*delivery_id);
@@ -47,8 +48,11 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
         }
         Command::Erase { delivery_ids, .. } => needs.deliveries.extend(delivery_ids),
         Command::Deny { stream, .. } => need_stream(core, stream.clone(), needs),
-        Command::Administer { .. } | Command::SetSecret { .. } | Command::RecordFailures { .. } => {
-        }
+        Command::Administer { .. }
+        | Command::Enter { .. }
+        | Command::SetPassword { .. }
+        | Command::SetSecret { .. }
+        | Command::RecordFailures { .. } => {}
     }
 }
 
@@ -71,6 +75,11 @@ pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal>
             delivery_id,
         } => answer::undo(stage, &person, delivery_id),
         Command::See { name, delivery_id } => answer::see(stage, name, delivery_id),
+        Command::Snooze {
+            name,
+            delivery_id,
+            until,
+        } => answer::snooze(stage, name, delivery_id, until),
         Command::Expire { delivery_id } => answer::expire(stage, delivery_id),
         Command::RecordAttempt(attempt) => callback::record(stage, &attempt),
         Command::ReplayCallback {
@@ -79,6 +88,10 @@ pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal>
             delivery_id,
         } => callback::replay(stage, &actor, callback, delivery_id),
         Command::Administer { actor, command } => rest::administer(stage, &actor, &command),
+        Command::Enter { command } => rest::enter(stage, &command),
+        Command::SetPassword { name, keep, sealed } => {
+            rest::set_password(stage, name, keep, sealed)
+        }
         Command::SetSecret {
             actor,
             agent_id,

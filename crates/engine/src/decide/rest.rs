@@ -15,11 +15,45 @@ pub fn administer(
     command: &account::Command,
 ) -> Result<Reply, Refusal> {
     may_administer(stage, actor)?;
+    record(stage, Some(actor), command)
+}
+
+/// Someone comes in or goes out, in their own name.
+pub fn enter(stage: &mut Stage<'_>, command: &account::Command) -> Result<Reply, Refusal> {
+    record(stage, None, command)
+}
+
+/// Without an actor, whose stream it is did it.
+fn record(
+    stage: &mut Stage<'_>,
+    actor: Option<&str>,
+    command: &account::Command,
+) -> Result<Reply, Refusal> {
     for event in account::decide(&stage.core.accounts, command, stage.now)? {
         let stream = event.stream();
+        let actor = actor
+            .or(stream.strip_prefix("account/"))
+            .unwrap_or("system");
         stage.record(&stream, actor, event, Vec::new())?;
     }
     Ok(Reply::Done)
+}
+
+pub fn set_password(
+    stage: &mut Stage<'_>,
+    name: String,
+    keep: Option<String>,
+    sealed: Vec<u8>,
+) -> Result<Reply, Refusal> {
+    let secret = password_name(&name);
+    enter(stage, &account::Command::RecordPassword { name, keep })?;
+    stage.changes.secrets.push((secret, sealed));
+    Ok(Reply::Done)
+}
+
+/// Where the hash of someone's password is kept.
+pub fn password_name(name: &str) -> String {
+    format!("password/{name}")
 }
 
 /// The operator, the server itself, or an owner who still is one.

@@ -76,12 +76,16 @@ pub async fn secret(
     admin: Admin,
     Path(agent_id): Path,
 ) -> Result<Response, Problem> {
-    if !app.shared().accounts().agents.contains_key(&agent_id) {
-        return Err(account::Rejection::NoSuchAgent(agent_id).into());
-    }
-    let secret = new_secret(&app, admin.actor, &agent_id).await?;
+    let secret = secret_for(&app, &admin, &agent_id).await?;
     let body = serde_json::json!({ "agent_id": agent_id, "secret": secret });
     Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+pub async fn secret_for(app: &App, admin: &Admin, agent_id: &str) -> Result<String, Problem> {
+    if !app.shared().accounts().agents.contains_key(agent_id) {
+        return Err(account::Rejection::NoSuchAgent(agent_id.to_owned()).into());
+    }
+    new_secret(app, admin.actor.clone(), agent_id).await
 }
 
 /// Draws a secret for an agent and keeps it sealed; the one before signs on for

@@ -71,13 +71,57 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
 
 /// A key at the one moment when it is known.
 #[derive(Debug, Serialize)]
-struct Created {
-    key: String,
-    key_id: String,
-    agent_id: String,
+pub struct Created {
+    pub key: String,
+    pub key_id: String,
+    pub agent_id: String,
     /// The secret that signs the agent's callbacks, if it was made just now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    webhook_secret: Option<String>,
+    pub webhook_secret: Option<String>,
+}
+
+/// What a new key is to be.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    pub agent_id: String,
+    pub owner: Option<String>,
+    pub test: bool,
+    pub orchestrates: Vec<String>,
+    pub rate: Option<Rate>,
+}
+
+/// Makes a key, and for an agent that has none yet a webhook secret.
+pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, Problem> {
+    let Wanted {
+        agent_id,
+        owner,
+        test,
+        orchestrates,
+        rate,
+    } = wanted;
+    if rate.is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0) {
+        let detail = "A rate allows at least 1 delivery an hour and a burst of 1.";
+        return Err(unacceptable("rate", "bad_rate", detail));
+    }
+    let (key, hash) = draw(if test { Kind::TestKey } else { Kind::LiveKey })?;
+    let key_id = short_id("key")?;
+    let ask = Ask::CreateKey(NewKey {
+        agent_id: agent_id.clone(),
+        owner: owner.or_else(|| admin.user.clone()),
+        key_id: key_id.clone(),
+        hash,
+        test,
+        orchestrates,
+        rate,
+    });
+    admin.ask(app, ask).await?;
+    let webhook_secret = agents::first_secret(app, admin.actor.clone(), &agent_id).await?;
+    Ok(Created {
+        key,
+        key_id,
+        agent_id,
+        webhook_secret,
+    })
 }
 
 pub async fn create(
@@ -93,30 +137,14 @@ pub async fn create(
     let rate: Option<Option<Rate>> = fields.optional("rate", RATE)?;
     let owner: Option<Option<String>> = fields.optional("owner", "a string or null")?;
     fields.end()?;
-    let rate = rate.flatten();
-    if rate.is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0) {
-        let detail = "A rate allows at least 1 delivery an hour and a burst of 1.";
-        return Err(unacceptable("rate", "bad_rate", detail));
-    }
-    let (key, hash) = draw(if test { Kind::TestKey } else { Kind::LiveKey })?;
-    let key_id = short_id("key")?;
-    let ask = Ask::CreateKey(NewKey {
-        agent_id: agent_id.clone(),
-        owner: owner.flatten().or_else(|| admin.user.clone()),
-        key_id: key_id.clone(),
-        hash,
+    let wanted = Wanted {
+        agent_id,
+        owner: owner.flatten(),
         test,
         orchestrates: orchestrates.unwrap_or_default(),
-        rate,
-    });
-    admin.ask(&app, ask).await?;
-    let webhook_secret = agents::first_secret(&app, admin.actor, &agent_id).await?;
-    let created = Created {
-        key,
-        key_id,
-        agent_id,
-        webhook_secret,
+        rate: rate.flatten(),
     };
+    let created = make(&app, &admin, wanted).await?;
     Ok((StatusCode::CREATED, Json(created)).into_response())
 }
 
@@ -141,6 +169,17 @@ pub async fn rotate(
     let overlap: Option<Option<i64>> = fields.optional("overlap_seconds", "an integer or null")?;
     fields.end()?;
     let overlap = overlap.flatten().unwrap_or(OVERLAP_SECONDS);
+    let created = replace(&app, &admin, key_id, overlap).await?;
+    Ok((StatusCode::CREATED, Json(created)).into_response())
+}
+
+/// Makes the key that follows another, which works on for so many seconds.
+pub async fn replace(
+    app: &App,
+    admin: &Admin,
+    key_id: String,
+    overlap: i64,
+) -> Result<Created, Problem> {
     if !(0..=OVERLAP_MOST).contains(&overlap) {
         let detail = "\"overlap_seconds\" must be from 0 to 2592000.";
         return Err(unacceptable("overlap_seconds", "bad_overlap", detail));
@@ -161,13 +200,12 @@ pub async fn rotate(
         new_hash,
         old_expires_at,
     };
-    admin.ask(&app, command).await?;
+    admin.ask(app, command).await?;
     let agent_id = old.agent_id.clone();
-    let created = Created {
+    Ok(Created {
         key,
         key_id: new_key_id,
         agent_id,
         webhook_secret: None,
-    };
-    Ok((StatusCode::CREATED, Json(created)).into_response())
+    })
 }

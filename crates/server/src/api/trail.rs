@@ -6,7 +6,10 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use engine::proof::{self, ProofFault};
+use engine::{
+    proof::{self, ProofFault},
+    read::Entry,
+};
 use serde_json::json;
 use store::EntryQuery;
 use trail::Receipt;
@@ -48,8 +51,27 @@ pub async fn index(
             _ => {}
         }
     }
+    let (found, next) = page(&app, reader.is_owner, agent, cursor, limit).await?;
+    let next_cursor = next.map(|next| next.to_string());
+    let wanted = |entry: &Entry| {
+        let wanted = event_type.as_ref();
+        wanted.is_none_or(|wanted| *wanted == entry.event_type)
+    };
+    let entries: Vec<_> = found.into_iter().filter(wanted).collect();
+    Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
+}
+
+/// What one may see of so many entries, newest first, and where the next page
+/// starts.
+pub async fn page(
+    app: &App,
+    is_owner: bool,
+    agent: Option<String>,
+    cursor: Option<u64>,
+    limit: usize,
+) -> Result<(Vec<Entry>, Option<u64>), Problem> {
     let shared = app.shared();
-    let (found, next) = match agent {
+    let (mut found, next) = match agent {
         Some(agent_id) => match shared.agents().stream(&agent_id) {
             Some(stream) => shared.agent_entries(stream, cursor, limit).await?,
             None => (Vec::new(), None),
@@ -68,17 +90,8 @@ pub async fn index(
             (found, next)
         }
     };
-    let next_cursor = next.map(|next| next.to_string());
-    let entries: Vec<_> = found
-        .into_iter()
-        .filter(|entry| reader.is_owner || is_public(entry))
-        .filter(|entry| {
-            event_type
-                .as_ref()
-                .is_none_or(|wanted| *wanted == entry.event_type)
-        })
-        .collect();
-    Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
+    found.retain(|entry| is_owner || is_public(entry));
+    Ok((found, next))
 }
 
 /// Public: whoever keeps it can notice any later rewriting.

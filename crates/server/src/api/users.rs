@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use trail::Micros;
 
 use crate::{
     App, Problem,
@@ -17,6 +18,7 @@ use crate::{
     },
     auth::{Admin, Human, Reader},
     fields::Fields,
+    pages::LINK_SECONDS,
     path::Path,
 };
 
@@ -89,6 +91,40 @@ pub async fn token(
     };
     admin.ask(&app, command).await?;
     Ok(shown_once(&app, name, token))
+}
+
+#[derive(Debug, Serialize)]
+pub struct SignInLink {
+    pub name: String,
+    /// Works once; shown this once.
+    pub url: String,
+    pub expires_at: Micros,
+}
+
+pub async fn sign_in_link(
+    State(app): State<App>,
+    admin: Admin,
+    Path(name): Path,
+) -> Result<Response, Problem> {
+    let link = make_link(&app, &admin, name).await?;
+    Ok((StatusCode::CREATED, Json(link)).into_response())
+}
+
+/// A link to sign in with, once; it replaces an earlier one.
+pub async fn make_link(app: &App, admin: &Admin, name: String) -> Result<SignInLink, Problem> {
+    let (secret, hash) = draw(Kind::Link)?;
+    let expires_at = app.shared().clock.now().plus_seconds(LINK_SECONDS);
+    let command = Ask::MakeLink {
+        name: name.clone(),
+        hash,
+        expires_at,
+    };
+    admin.ask(app, command).await?;
+    Ok(SignInLink {
+        name,
+        url: format!("{}/sign-in/{secret}", app.settings.address),
+        expires_at,
+    })
 }
 
 /// Changes one thing: what is changed together could come undone by half.

@@ -10,6 +10,7 @@ use axum::{
 };
 use engine::Command;
 use serde::Serialize;
+use store::CallbackRow;
 use trail::Micros;
 use uuid::Uuid;
 
@@ -48,12 +49,30 @@ pub async fn allow(
     let networks: Option<Vec<String>> = fields.optional("networks", "a list of networks")?;
     let ca_pem: Option<Option<String>> = fields.optional("ca_pem", "a string or null")?;
     fields.end()?;
-    let ca_pem = ca_pem.flatten();
-    let pattern = HostPattern::parse(&pattern)
+    let pattern = permit(
+        &app,
+        &admin,
+        &pattern,
+        &networks.unwrap_or_default(),
+        ca_pem.flatten(),
+    )
+    .await?;
+    let accounts = app.shared().accounts();
+    Ok((StatusCode::CREATED, Json(accounts.allowlist.get(&pattern))).into_response())
+}
+
+/// Puts an entry on the allowlist; gives the pattern as it stands there.
+pub async fn permit(
+    app: &App,
+    admin: &Admin,
+    pattern: &str,
+    networks: &[String],
+    ca_pem: Option<String>,
+) -> Result<String, Problem> {
+    let pattern = HostPattern::parse(pattern)
         .map_err(|fault| bad("pattern", format!("In \"pattern\", {fault}.")))?
         .to_string();
     let networks = networks
-        .unwrap_or_default()
         .iter()
         .map(|network| network.parse::<Cidr>().map(|network| network.to_string()))
         .collect::<Result<Vec<_>, _>>()
@@ -71,9 +90,8 @@ pub async fn allow(
         networks,
         ca_pem,
     };
-    admin.ask(&app, command).await?;
-    let accounts = app.shared().accounts();
-    Ok((StatusCode::CREATED, Json(accounts.allowlist.get(&pattern))).into_response())
+    admin.ask(app, command).await?;
+    Ok(pattern)
 }
 
 pub async fn remove(
@@ -81,14 +99,18 @@ pub async fn remove(
     admin: Admin,
     Path(pattern): Path,
 ) -> Result<StatusCode, Problem> {
+    forbid(&app, &admin, pattern).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub async fn forbid(app: &App, admin: &Admin, pattern: String) -> Result<(), Problem> {
     // As it was written into the list; what cannot be read is not on it.
     let pattern = match HostPattern::parse(&pattern) {
         Ok(parsed) => parsed.to_string(),
         Err(_) => pattern,
     };
     let command = Ask::RemoveWebhook { pattern };
-    admin.ask(&app, command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    admin.ask(app, command).await
 }
 
 /// A callback as people read it.
@@ -101,6 +123,10 @@ struct Callback {
     attempts: u32,
     next_attempt_at: Option<Micros>,
     last_error: Option<String>,
+}
+
+pub fn state_of(row: &CallbackRow) -> &'static str {
+    ["owed", "delivered", "gave_up"][usize::from(row.state.min(2))]
 }
 
 pub async fn callbacks(
@@ -124,10 +150,10 @@ pub async fn callbacks(
     let callbacks: Vec<Callback> = rows
         .into_iter()
         .map(|row| Callback {
+            state: state_of(&row),
             id: row.no,
             delivery_id: row.delivery_id,
             webhook_id: row.webhook_id,
-            state: ["owed", "delivered", "gave_up"][usize::from(row.state.min(2))],
             attempts: row.attempts,
             next_attempt_at: row.next_at,
             last_error: row.last_error,
@@ -142,7 +168,12 @@ pub async fn replay(
     admin: Admin,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let callback = digits(&id).ok_or_else(Problem::not_found)?;
+    send_again(&app, &admin, &id).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+pub async fn send_again(app: &App, admin: &Admin, id: &str) -> Result<(), Problem> {
+    let callback = digits(id).ok_or_else(Problem::not_found)?;
     let before = callback
         .checked_add(1)
         .filter(|before| *before <= i64::MAX as u64);
@@ -157,10 +188,10 @@ pub async fn replay(
         .ok_or_else(Problem::not_found)?;
     let delivery_id = row.delivery_id;
     let command = Command::ReplayCallback {
-        actor: admin.actor,
+        actor: admin.actor.clone(),
         callback,
         delivery_id,
     };
     app.engine.submit(command).await?;
-    Ok(StatusCode::ACCEPTED)
+    Ok(())
 }

@@ -17,6 +17,7 @@ mod sweep;
 mod write;
 
 use std::{
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -370,6 +371,34 @@ impl Store for Sqlite {
         }
         self.read_long(move |connection| sweep::sweep(connection, &query))
             .await
+    }
+
+    async fn seen(&self, name: &str, ids: Vec<Uuid>) -> Result<HashSet<Uuid>> {
+        self.read_steps(|connection| {
+            let mut find = connection
+                .prepare_cached("SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2")?;
+            let mut seen = HashSet::new();
+            for id in ids {
+                if find.exists(params![name, id.as_bytes().as_slice()])? {
+                    seen.insert(id);
+                }
+            }
+            Ok(seen)
+        })
+    }
+
+    async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT delivery, until FROM snoozed WHERE name = ?1 AND until > ?2
+                     ORDER BY delivery DESC LIMIT ?3",
+                )?
+                .query_map(params![name, now.0, limit as i64], |row| {
+                    Ok((records::number(row, 0)?, Micros(row.get(1)?)))
+                })?
+                .collect()
+        })
     }
 
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage> {

@@ -159,6 +159,13 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
+CREATE TABLE snoozed (
+    name     TEXT NOT NULL,
+    delivery INTEGER NOT NULL,
+    until    INTEGER NOT NULL,
+    PRIMARY KEY (name, delivery)
+) WITHOUT ROWID;
+
 CREATE TABLE seen (
     name     TEXT NOT NULL,
     delivery BLOB NOT NULL,

@@ -364,6 +364,18 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
                 row.created_at.0
             ])?;
     }
+    for (name, delivery, until) in &batch.snoozed {
+        match until {
+            Some(until) => transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO snoozed (name, delivery, until) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![name, *delivery as i64, until.0])?,
+            None => transaction
+                .prepare_cached("DELETE FROM snoozed WHERE name = ?1 AND delivery = ?2")?
+                .execute(params![name, *delivery as i64])?,
+        };
+    }
     for (name, delivery) in &batch.seen {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO seen (name, delivery) VALUES (?1, ?2)")?

@@ -92,6 +92,14 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
             )
             .await
         }
+        User::SignInLink { name } => {
+            let path = format!("{}/sign-in-link", state(&name));
+            let show = |value: &Value| {
+                say("Open it within a day. It works once:");
+                print(value["url"].as_str().unwrap_or_default());
+            };
+            ask(place, "POST", &path, None, show).await
+        }
         User::List => {
             let show =
                 |value: &Value| list(value, "users", &["name", "role", "state", "created_at"]);

@@ -40,10 +40,12 @@ pub async fn demo(demo: Demo) -> Result<Ending> {
 
     let signal = shutdown()?;
     say(&format!(
-        "Wakeful runs at {address} with a crew of three agents, in {}.\n\
+        "Wakeful runs with a crew of three agents, in {}.\n\
          Everything is thrown away at the end. Stop it with Ctrl-C.\n\n\
-         In another terminal, be the human:\n",
-        data.display()
+         In a browser, be the human (this link works once):\n\n  {}\n\n\
+         Or in another terminal:\n",
+        data.display(),
+        crew.sign_in
     ));
     print(&format!(
         "export WAKEFUL_DATA={} WAKEFUL_TOKEN={token}",

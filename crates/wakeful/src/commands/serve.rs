@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use account::secret::{self, Kind as Secret};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 use server::{
@@ -18,6 +19,7 @@ use crate::{
     Ending,
     cli::{Place, Serve},
     connect, house,
+    output::say,
 };
 
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:7377";
@@ -118,14 +120,25 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if address.is_none() && wake::base(&own).is_err() {
         tracing::warn!("agents cannot use {own}: name the address they use with --address");
     }
+    let nobody = engine.shared().accounts().users.is_empty();
+    let setup = nobody
+        .then(|| engine::keys::random().map(|random| Secret::Link.spell(random)))
+        .transpose()?;
     let settings = Settings {
         address: address.unwrap_or_else(|| own.clone()),
         max_details_bytes,
         proxies,
+        setup: setup.as_ref().map(|link| secret::hash(link)),
     };
     // Before anyone is told that it runs, or a signal would kill it.
     let shutdown = shutdown()?;
     tracing::info!(address = %own, data = %directory.display(), "listening");
+    if let Some(link) = setup {
+        say(&format!(
+            "Nobody is here yet. Open this to begin:\n{}/setup/{link}",
+            settings.address
+        ));
+    }
     let app = App::new(engine, settings);
     serve::serve(app, bound, shutdown).await;
     tracing::info!("stopped");

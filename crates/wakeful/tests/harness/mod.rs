@@ -29,6 +29,8 @@ pub struct House {
     /// What a shell does before it becomes the server, if it must.
     pub prelude: Option<&'static str>,
     flags: Vec<String>,
+    /// Where the server listens: on a port of its choice, unless it must be one.
+    listen: String,
     /// For the server's `WAKEFUL_LOG`.
     pub log_level: Option<&'static str>,
 }
@@ -172,6 +174,7 @@ impl House {
             http: Client::builder().no_proxy().build().unwrap(),
             prelude: None,
             flags: Vec::new(),
+            listen: "127.0.0.1:0".to_owned(),
             log_level: None,
         }
     }
@@ -234,6 +237,14 @@ impl House {
             .expect("the server did not start");
     }
 
+    /// Stops the server; the next one listens where this one did.
+    pub fn stop_for_a_while(&mut self) {
+        let address = self.address();
+        let (_, listen) = address.split_once("://").unwrap();
+        self.listen = listen.to_owned();
+        self.stop();
+    }
+
     /// Starts the server; gives what it said if it ended at once.
     pub async fn try_serve(&mut self, flags: &[&str]) -> Result<(), String> {
         assert!(self.server.is_none(), "a server runs already");
@@ -249,7 +260,7 @@ impl House {
             }
         };
         let mut child = command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .args(["serve", "--listen", &self.listen, "--data"])
             .arg(self.data())
             .args(flags)
             .stdin(Stdio::null())

@@ -11,13 +11,13 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    usage: "wake [ARGUMENT…]",
+    usage: "wake|pages [ARGUMENT…]",
     about: "measure the release build; arguments go to the bench (try --help)",
     run,
 };
 
 /// What the bench can measure.
-const SUITES: &[&str] = &["wake"];
+const SUITES: &[&str] = &["wake", "pages"];
 
 fn run(arguments: &[OsString]) -> Result<()> {
     let suite = arguments.first().and_then(|suite| suite.to_str());

@@ -74,7 +74,8 @@ fn tests(plan: &Plan, tools: &Tools) -> std::process::Command {
     command
         .args(&plan.filter)
         .env("WAKEFUL_TEST_PYTHON", &tools.python)
-        .env("WAKEFUL_TEST_SCHEMATHESIS", &tools.schemathesis);
+        .env("WAKEFUL_TEST_SCHEMATHESIS", &tools.schemathesis)
+        .env("WAKEFUL_TEST_NODE", &tools.node);
     if plan.full {
         command.env("WAKEFUL_TEST_FULL", "1");
     }

@@ -1,11 +1,12 @@
-//! What tests need and cargo cannot bring: programs of the machine, and a
-//! Python environment of our own in the target directory.
+//! What tests need and cargo cannot bring: programs of the machine, and
+//! packages for Python and Node in the target directory.
 //!
 //! Looked for before anything is installed, so that a second run fetches
 //! nothing. Proxies and package indexes are the environment's business: child
 //! processes inherit it as it is.
 
 mod debian;
+mod node;
 mod python;
 
 use std::{
@@ -21,12 +22,20 @@ use crate::{failure::Result, place, step::step};
 pub struct Tools {
     pub python: PathBuf,
     pub schemathesis: PathBuf,
+    /// Where Node finds what browser tests import.
+    pub node: PathBuf,
 }
 
 pub fn ensure() -> Result<Tools> {
     step("Debian packages", || debian::install(&missing()))?;
     let directory = place::target()?.join("test-tools");
-    step("Python packages", || python::ensure(&directory))
+    let (python, schemathesis) = step("Python packages", || python::ensure(&directory))?;
+    let node = step("Node packages", || node::ensure(&directory))?;
+    Ok(Tools {
+        python,
+        schemathesis,
+        node,
+    })
 }
 
 /// Packages whose programs are not here.
@@ -40,6 +49,15 @@ fn missing() -> Vec<&'static str> {
     }
     if place::find("node").is_none() {
         packages.push("nodejs");
+    }
+    if place::find("curl").is_none() {
+        packages.push("curl");
+    }
+    if place::find("npm").is_none() {
+        packages.push("npm");
+    }
+    if place::find("chromium").is_none() {
+        packages.extend(["chromium", "fonts-dejavu-core"]);
     }
     packages
 }

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use super::{Tools, debian};
+use super::debian;
 use crate::{
     failure::{Failure, Result},
     place,
@@ -21,22 +21,20 @@ pub const PACKAGES: [&str; 2] = ["python3", "python3-venv"];
 const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
 const CONSTRAINTS: &str = include_str!("../../python/constraints.txt");
 
-pub fn ensure(directory: &Path) -> Result<Tools> {
+/// Gives the interpreter and Schemathesis.
+pub fn ensure(directory: &Path) -> Result<(PathBuf, PathBuf)> {
     let venv = directory.join("venv");
     let stamp = venv.join("made-from");
     let list = format!("{REQUIREMENTS}\n{CONSTRAINTS}");
-    let tools = Tools {
-        python: venv.join("bin/python"),
-        schemathesis: venv.join("bin/st"),
-    };
+    let (python, schemathesis) = (venv.join("bin/python"), venv.join("bin/st"));
     let made = fs::read_to_string(&stamp).is_ok_and(|text| text == list);
-    if made && runs(&tools.python) && tools.schemathesis.is_file() {
-        return Ok(tools);
+    if made && runs(&python) && schemathesis.is_file() {
+        return Ok((python, schemathesis));
     }
     fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
     create(&venv)?;
     let files = place::root().join("crates/xtask/python");
-    run(Command::new(&tools.python)
+    run(Command::new(&python)
         .args([
             "-m",
             "pip",
@@ -49,7 +47,7 @@ pub fn ensure(directory: &Path) -> Result<Tools> {
         .arg("--constraint")
         .arg(files.join("constraints.txt")))?;
     fs::write(&stamp, list).map_err(|error| unwritable(&stamp, &error))?;
-    Ok(tools)
+    Ok((python, schemathesis))
 }
 
 /// An interpreter that was upgraded or removed leaves an environment that does not start.

@@ -1,0 +1,312 @@
+//! Agents: whose they are, when they last delivered, and their keys.
+
+use std::{collections::HashMap, ops::Bound};
+
+use ::wake::prompt::Prompt;
+use account::{Key, Rate, command::Command as Ask};
+use axum::{
+    body::Body,
+    extract::{RawQuery, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+};
+use engine::read::InboxAsk;
+use maud::{Markup, html};
+use trail::Micros;
+use url::form_urlencoded::byte_serialize;
+
+use crate::{
+    App, Problem,
+    api::keys::{self, Wanted},
+    pages::{
+        form::{Form, pairs},
+        layout::{page as layout, token},
+        owner::{FORM_BYTES, Owner, button, fault, once, refused, sure},
+        session::Signed,
+        when,
+    },
+    path::Path,
+};
+
+/// Agents on one page: for each, its newest delivery is looked up.
+const AGENTS: usize = 50;
+/// Keys that no longer work, shown for each agent.
+const OLD_KEYS: usize = 10;
+/// An old delivery may be answered after a new one came: so many are looked at.
+const CHANGED: usize = 20;
+
+pub async fn page(
+    State(app): State<App>,
+    signed: Signed,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let after = pairs(&query).find(|(name, _)| name == "after");
+    show(&app, &signed, after.map(|(_, after)| after), None).await
+}
+
+async fn show(
+    app: &App,
+    signed: &Signed,
+    after: Option<String>,
+    problem: Option<&Problem>,
+) -> Result<Response, Problem> {
+    let accounts = app.shared().accounts();
+    let now = app.shared().clock.now();
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let mut agents = accounts.agents.range::<String, _>((from, Bound::Unbounded));
+    let mut shown = Vec::new();
+    for (_, agent) in agents.by_ref().take(AGENTS) {
+        shown.push((agent, newest(app, &agent.agent_id).await?));
+    }
+    let next = agents.next().and(shown.last());
+    let mut keys = by_agent(
+        &accounts,
+        shown.iter().map(|(agent, _)| agent.agent_id.as_str()),
+    );
+    let main = html! {
+        h1 { "Agents" }
+        (fault(problem))
+        @if shown.is_empty() {
+            p .calm { "No agent yet." @if signed.is_owner() { " " a href="/connect" { "Connect your first agent" } } }
+        } @else if signed.is_owner() {
+            p { a href="/connect" { "Connect an agent" } }
+        }
+        @for (agent, last) in &shown {
+            section {
+                h2 .agent { (show::text(&agent.agent_id)) }
+                p .about {
+                    "Owned by " (agent.owner) ". "
+                    @match last {
+                        Some(row) => { "Last delivery " (when::ago(row.row.created_at, now)) ". " },
+                        None => "No delivery yet. ",
+                    }
+                    a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
+                    a href=(format!("/agents/{}/prompt", segment(&agent.agent_id))) { "Prompt" }
+                }
+                (keys_of(keys.remove(agent.agent_id.as_str()).unwrap_or_default(), signed, now))
+            }
+        }
+        @if let Some((last, _)) = next {
+            p { a rel="next" href=(format!("/agents?after={}", encoded(&last.agent_id))) { "More" } }
+        }
+        @if signed.is_owner() { (new_key(signed)) }
+    };
+    Ok(layout(signed, "/agents", "Agents", main))
+}
+
+/// An agent's newest delivery, among those that changed last.
+pub async fn newest(app: &App, agent_id: &str) -> Result<Option<engine::Row>, Problem> {
+    let ask = InboxAsk {
+        agent_id: Some(agent_id.to_owned()),
+        limit: CHANGED,
+        ..InboxAsk::default()
+    };
+    let rows = app.shared().inbox(ask).await?.rows;
+    Ok(rows.into_iter().max_by_key(|row| row.row.no))
+}
+
+/// The keys of these agents, in one walk over all.
+fn by_agent<'a>(
+    accounts: &'a account::State,
+    agents: impl Iterator<Item = &'a str>,
+) -> HashMap<&'a str, Vec<&'a Key>> {
+    let mut keys: HashMap<&str, Vec<&Key>> = agents.map(|agent| (agent, Vec::new())).collect();
+    for key in accounts.keys.values() {
+        if let Some(own) = keys.get_mut(key.agent_id.as_str()) {
+            own.push(key);
+        }
+    }
+    keys
+}
+
+/// As a value in an address.
+pub fn encoded(text: &str) -> String {
+    byte_serialize(text.as_bytes()).collect()
+}
+
+/// As one segment of a path, where a plus is a plus.
+fn segment(text: &str) -> String {
+    encoded(text).replace('+', "%20")
+}
+
+fn keys_of(mut keys: Vec<&Key>, signed: &Signed, now: Micros) -> Markup {
+    keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.created_at));
+    let (active, old): (Vec<&Key>, Vec<&Key>) =
+        keys.into_iter().partition(|key| key.is_active(now));
+    html! {
+        @if active.is_empty() { p .hint { "No key works." } }
+        ul .plain { @for key in active { (self::key(key, signed, now)) } }
+        @if !old.is_empty() {
+            details {
+                summary .hint { (old.len()) " that no longer work" }
+                ul .plain { @for key in old.iter().take(OLD_KEYS) { (self::key(key, signed, now)) } }
+            }
+        }
+    }
+}
+
+fn key(key: &Key, signed: &Signed, now: Micros) -> Markup {
+    let id = key.key_id.as_str();
+    html! {
+        li data-key-id=(id) {
+            code { (id) } " "
+            span .mark { (if key.test { "test" } else { "live" }) } " "
+            span .about {
+                (key.rate.per_hour) " an hour, " (key.rate.burst) " at once; made " (when::ago(key.created_at, now))
+                @if let Some(at) = key.revoked_at { "; revoked " (when::ago(at, now)) }
+                @else if let Some(at) = key.expires_at {
+                    @if now < at { "; ends " (when::until(at, now)) } @else { "; ended " (when::ago(at, now)) }
+                }
+                @if !key.orchestrates.is_empty() { "; reads also for " (show::text(&key.orchestrates.join(", "))) }
+            }
+            @if signed.is_owner() && key.is_active(now) {
+                " "
+                form method="post" action="/agents/keys/rotate" {
+                    (token(signed))
+                    input type="hidden" name="key_id" value=(id);
+                    label .unseen-title for=(format!("overlap-{id}")) { "How long the old key works on" }
+                    select #(format!("overlap-{id}")) name="overlap_seconds" {
+                        option value="86400" { "old one works a day longer" }
+                        option value="3600" { "an hour longer" }
+                        option value="604800" { "a week longer" }
+                        option value="0" { "no longer" }
+                    }
+                    button .quiet { "Rotate" }
+                }
+                (sure("Revoke", "It stops at once, for good.", button(signed, "/agents/keys/revoke", ("key_id", id), "Revoke it")))
+            }
+        }
+    }
+}
+
+fn new_key(signed: &Signed) -> Markup {
+    html! {
+        section aria-labelledby="key-title" {
+            h2 #key-title { "A new key" }
+            form .narrow method="post" action="/agents/keys" {
+                (token(signed))
+                label for="agent" { "Agent id " span .hint { "an agent is made if there is none of this id" } }
+                input #agent name="agent_id" maxlength="128" autocapitalize="none" spellcheck="false" required;
+                label for="test" { "Kind" }
+                select #test name="test" {
+                    option value="no" { "live" }
+                    option value="yes" { "test: deliveries are marked" }
+                }
+                label for="rate" { "Rate " span .hint { "deliveries an hour/at once, such as 500/50; empty for the usual" } }
+                input #rate name="rate" pattern="[0-9]+/[0-9]+" inputmode="numeric";
+                button .main { "Create the key" }
+            }
+        }
+    }
+}
+
+pub async fn create(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let made = match rate(form.text("rate")) {
+        Ok(rate) => {
+            let wanted = Wanted {
+                agent_id: form.text("agent_id").trim().to_owned(),
+                test: form.text("test") == "yes",
+                rate,
+                ..Wanted::default()
+            };
+            keys::make(&app, &owner.admin, wanted).await
+        }
+        Err(problem) => Err(problem),
+    };
+    answer(&app, &owner, made).await
+}
+
+fn rate(text: &str) -> Result<Option<Rate>, Problem> {
+    let text = text.trim();
+    let detail = "Write a rate as deliveries an hour/at once, such as 500/50, both at least 1.";
+    let bad = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_rate", detail);
+    match text.is_empty() {
+        true => Ok(None),
+        false => Rate::parse(text).map(Some).ok_or_else(bad),
+    }
+}
+
+/// The new key, this once.
+async fn answer(
+    app: &App,
+    owner: &Owner,
+    made: Result<keys::Created, Problem>,
+) -> Result<Response, Response> {
+    let made = match made {
+        Ok(made) => made,
+        Err(problem) => return again(app, owner, &problem).await,
+    };
+    let mut secrets = vec![
+        ("Agent", made.agent_id.as_str()),
+        ("Key", made.key.as_str()),
+        ("Known as", made.key_id.as_str()),
+    ];
+    if let Some(secret) = &made.webhook_secret {
+        secrets.push(("Secret that signs its callbacks", secret));
+    }
+    Ok(once(&owner.signed, "/agents", "A new key", &secrets))
+}
+
+async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Response> {
+    let shown = show(app, &owner.signed, None, Some(problem)).await;
+    Ok(refused(
+        problem,
+        shown.map_err(IntoResponse::into_response)?,
+    ))
+}
+
+pub async fn rotate(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let key_id = form.text("key_id").to_owned();
+    // What is no number is out of bounds, and refused as that.
+    let overlap = form.text("overlap_seconds").parse().unwrap_or(-1);
+    let made = keys::replace(&app, &owner.admin, key_id, overlap).await;
+    answer(&app, &owner, made).await
+}
+
+pub async fn revoke(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let key_id = form.text("key_id").to_owned();
+    match owner.admin.ask(&app, Ask::RevokeKey { key_id }).await {
+        Ok(()) => Ok(Redirect::to("/agents").into_response()),
+        Err(problem) => again(&app, &owner, &problem).await,
+    }
+}
+
+/// The system prompt, to copy.
+pub async fn prompt(
+    State(app): State<App>,
+    signed: Signed,
+    Path(agent_id): Path,
+) -> Result<Response, Problem> {
+    if !app.shared().accounts().agents.contains_key(&agent_id) {
+        return Err(account::Rejection::NoSuchAgent(agent_id).into());
+    }
+    let prompt = Prompt {
+        address: &app.settings.address,
+        agent_id: &agent_id,
+    };
+    let main = html! {
+        p .about { a .back href="/agents" { "Agents" } }
+        h1 { "Prompt for " (show::text(&agent_id)) }
+        p { "Make this the system prompt, or a part of it. It holds no secret: the key comes from the environment." }
+        pre .copy { code { (prompt.text()) } }
+    };
+    Ok(layout(&signed, "/agents", "Prompt", main))
+}

@@ -1,0 +1,91 @@
+//! Forms: read whole, within a limit, and only from a page of this session.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, StatusCode, header},
+    response::Response,
+};
+
+use crate::{
+    App, body,
+    pages::{
+        layout::{self, notice},
+        session::{Signed, is_from_here},
+    },
+};
+
+/// Names and values, in the order of the page.
+#[derive(Debug, Default)]
+pub struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Reads a form that any page may have sent: for signing in.
+    pub async fn open(
+        app: &App,
+        headers: &HeaderMap,
+        body: Body,
+        limit: usize,
+    ) -> Result<Form, Response> {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with("application/x-www-form-urlencoded") || !is_from_here(headers) {
+            return Err(refused());
+        }
+        let bytes = body::read_any(&app.bodies.people, body, limit).await;
+        let bytes = bytes.map_err(|problem| {
+            let what = "That was too long, or did not arrive whole.";
+            notice(problem.status(), "Not sent", what)
+        })?;
+        let pairs = url::form_urlencoded::parse(&bytes);
+        Ok(Form(
+            pairs
+                .map(|(name, value)| (name.into_owned(), lines(&value)))
+                .collect(),
+        ))
+    }
+
+    /// Reads a form of someone signed in.
+    pub async fn read(
+        app: &App,
+        signed: &Signed,
+        headers: &HeaderMap,
+        body: Body,
+        limit: usize,
+    ) -> Result<Form, Response> {
+        let form = Form::open(app, headers, body, limit).await?;
+        match form.text("token") == signed.token {
+            true => Ok(form),
+            false => Err(refused()),
+        }
+    }
+
+    /// A field's value; empty if it is not there.
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(field, _)| field == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let pairs = self.0.iter();
+        pairs.filter_map(move |(field, value)| (field == name).then_some(value.as_str()))
+    }
+}
+
+/// What an address asks for, as far as it can be read: an address is not a form.
+pub fn pairs(query: &Option<String>) -> impl Iterator<Item = (String, String)> {
+    let query = query.as_deref().unwrap_or_default();
+    url::form_urlencoded::parse(query.as_bytes())
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+}
+
+/// Forms send line ends of two characters; people typed one.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+fn refused() -> Response {
+    let what = "This form did not come from a page of yours here, or the page is too old. \
+                Go back, reload it, and send it again.";
+    layout::notice(StatusCode::FORBIDDEN, "Not sent", what)
+}

@@ -1,0 +1,292 @@
+//! One item, whole: what it says, what can be answered, and what became of it.
+
+use axum::{
+    body::Body,
+    extract::{RawQuery, State},
+    http::HeaderMap,
+    response::{IntoResponse, Redirect, Response},
+};
+use engine::{Command, Row, read::InboxAsk};
+use maud::{Markup, html};
+use serde_json::value::RawValue;
+use trail::Micros;
+use uuid::Uuid;
+use wake::{DetailsFormat, Status};
+
+use crate::{
+    App, Problem,
+    pages::{
+        answer,
+        form::{Form, pairs},
+        inbox::SNOOZED,
+        layout::{page, token},
+        session::Signed,
+        when,
+    },
+    path::{Path, delivery_id},
+};
+
+/// Deliveries of the same agent shown beside.
+const BESIDE: usize = 8;
+const FORM_BYTES: usize = 8 << 10;
+
+/// An item with its content.
+pub struct Item {
+    pub row: Row,
+    pub details: Option<Box<RawValue>>,
+    pub feedback: Option<Box<RawValue>>,
+    pub edited: Option<Box<RawValue>>,
+}
+
+impl Item {
+    pub async fn find(app: &App, id: &str) -> Result<Item, Problem> {
+        let id = delivery_id(id)?;
+        let shared = app.shared();
+        let row = shared.delivery(id).await?.ok_or_else(Problem::not_found)?;
+        let (mut feedback, mut edited) = (None, None);
+        if let Some(position) = row.row.answer_position {
+            feedback = shared.part(position, "feedback").await?;
+            edited = shared.part(position, "edited_content").await?;
+        }
+        Ok(Item {
+            details: shared.part(row.row.no, "details").await?,
+            row,
+            feedback,
+            edited,
+        })
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.row.status() == Status::Pending && self.row.held().is_none()
+    }
+}
+
+pub async fn show(
+    State(app): State<App>,
+    signed: Signed,
+    Path(id): Path,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let item = Item::find(&app, &id).await?;
+    note_seen(&app, &signed, item.row.row.id).await?;
+    let fault = pairs(&query).find(|(name, _)| name == "fault");
+    let main = whole(&app, &signed, &item, fault.map(|(_, fault)| fault)).await?;
+    let title = show::plain_excerpt(&item.row.row.headline, 80);
+    Ok(page(&signed, "/", &title, main))
+}
+
+/// Noted once for each person, without JavaScript too. Nobody waits for it: an
+/// item can be read while nothing can be written.
+async fn note_seen(app: &App, signed: &Signed, delivery_id: Uuid) -> Result<(), Problem> {
+    let name = signed.user.name.clone();
+    let seen = app.shared().store.seen(&name, vec![delivery_id]).await?;
+    if seen.is_empty() {
+        let app = app.clone();
+        tokio::spawn(async move {
+            let see = Command::See { name, delivery_id };
+            if let Err(refusal) = app.engine.submit(see).await {
+                tracing::warn!(%refusal, "that an item was seen could not be noted");
+            }
+        });
+    }
+    Ok(())
+}
+
+async fn whole(
+    app: &App,
+    signed: &Signed,
+    item: &Item,
+    fault: Option<String>,
+) -> Result<Markup, Problem> {
+    let now = app.shared().clock.now();
+    let delivery = &item.row.row;
+    let store = &app.shared().store;
+    let snoozed = store.snoozed(&signed.user.name, now, SNOOZED).await?;
+    let aside = snoozed.contains_key(&delivery.no);
+    Ok(html! {
+        article .item data-id=(delivery.id) data-open=(item.is_open()) {
+            (heading(item, now))
+            @if let Some(fault) = &fault { p .fault role="alert" { (fault) } }
+            (standing(signed, item, now))
+            (content(item))
+            @if item.is_open() && signed.may_answer() { (answer::form(signed, item, aside)) }
+            @if item.is_open() && !signed.may_answer() { p .hint { "You can read this and not answer it." } }
+            (history(app, item, now).await?)
+        }
+        aside aria-labelledby="beside-title" { (beside(app, item, now).await?) }
+    })
+}
+
+fn heading(item: &Item, now: Micros) -> Markup {
+    let delivery = &item.row.row;
+    html! {
+        p .about {
+            a .back href="/" { "Inbox" } " · "
+            span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
+            span .agent { (show::text(&item.row.agent_id)) }
+            " (" (show::text(&delivery.provider)) ") "
+            @if delivery.test { span .mark { "test" } " " }
+            (when::ago(delivery.created_at, now))
+        }
+        h1 { (show::text(&delivery.headline)) }
+        p .lead { (show::text(&delivery.summary)) }
+        @if let (Some(at), true) = (delivery.timeout_at, item.is_open()) {
+            p .hint {
+                @if delivery.timed_out { "The agent has gone on without an answer. It still takes one." }
+                @else { "The agent goes on without an answer " (when::until(at, now)) "." }
+            }
+        }
+    }
+}
+
+/// What was answered, or is about to be.
+fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
+    let delivery = &item.row.row;
+    let text = |part: &Option<Box<RawValue>>| {
+        let text = part
+            .as_ref()
+            .map(|part| serde_json::from_str::<String>(part.get()));
+        text.and_then(Result::ok)
+    };
+    html! {
+        @if let Some((by, verdict, until)) = item.row.held() {
+            div .standing role="status" data-until=(until) {
+                p { strong { (verdict.as_str()) } " by " (by) ", final " (when::until(until, now)) "." }
+                @if by == signed.user.name {
+                    form method="post" action=(format!("/items/{}/undo", delivery.id)) { (token(signed)) button { "Undo" } }
+                }
+            }
+        } @else if let Some(by) = &delivery.answered_by {
+            div .standing {
+                p { strong { (item.row.status().as_str()) } " by " (by) " " (when::ago(delivery.changed_at, now)) }
+                @if let Some(feedback) = text(&item.feedback) { div .feedback { (show::paragraphs(&feedback)) } }
+                @if let Some(edited) = &item.edited {
+                    details open { summary { "As it was changed" } (changed(item, edited)) }
+                }
+                @if delivery.erased { p .hint { "Its content was erased by a retention rule." } }
+            }
+        }
+    }
+}
+
+/// What a person changed, against what was delivered.
+fn changed(item: &Item, edited: &RawValue) -> Markup {
+    match item.details.as_ref().map(|details| details.get()) {
+        Some(details) => show::text_diff(&plain(details), &plain(edited.get())),
+        None => show::details(edited.get(), format_of(edited, None)).body,
+    }
+}
+
+/// Content as one edits it: a string as its text, an object laid out.
+pub fn plain(json: &str) -> String {
+    match serde_json::from_str::<String>(json) {
+        Ok(text) => text,
+        Err(_) => trail::layout::indent(json),
+    }
+}
+
+pub fn format_of(content: &RawValue, given: Option<DetailsFormat>) -> show::Format {
+    match wake::delivery::shown_format(content, given) {
+        DetailsFormat::Text => show::Format::Text,
+        DetailsFormat::Markdown => show::Format::Markdown,
+        DetailsFormat::Json => show::Format::Json,
+        DetailsFormat::Diff => show::Format::Diff,
+    }
+}
+
+fn content(item: &Item) -> Markup {
+    let Some(details) = &item.details else {
+        return html! {};
+    };
+    let shown = show::details(details.get(), format_of(details, item.row.details_format()));
+    html! {
+        section .content aria-labelledby="details-title" {
+            h2 #details-title { "Details" }
+            a .raw href=(format!("/items/{}/raw", item.row.row.id)) data-key="v" { "As it was sent" }
+            div .details { (shown.body) }
+        }
+    }
+}
+
+/// The exact text, as it came.
+pub async fn raw(
+    State(app): State<App>,
+    signed: Signed,
+    Path(id): Path,
+) -> Result<Response, Problem> {
+    let item = Item::find(&app, &id).await?;
+    let main = html! {
+        p .about { a .back href=(format!("/items/{}", item.row.row.id)) { "Back" } }
+        h1 { "As it was sent" }
+        @match &item.details {
+            Some(details) => (show::raw(details.get())),
+            None => p { "It has no details, or they were erased." },
+        }
+    };
+    Ok(page(&signed, "/", "As it was sent", main))
+}
+
+async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
+    let entries = app.shared().history(item.row.row.no).await?;
+    Ok(html! {
+        section .history aria-labelledby="history-title" {
+            h2 #history-title { "History" }
+            ol .plain {
+                @for entry in &entries {
+                    li {
+                        span .event { (entry.event_type.replace('_', " ")) } " by " (show::text(&entry.actor))
+                        " " (when::ago(entry.time, now)) " "
+                        a .place href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
+                    }
+                }
+            }
+            p { a href=(format!("/api/v1/inbox/{}/receipt", item.row.row.id)) download { "Receipt" }
+                span .hint { " proves this to anyone who has the log's key." } }
+        }
+    })
+}
+
+/// Earlier ones of the same agent.
+async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
+    let ask = InboxAsk {
+        agent_id: Some(item.row.agent_id.to_string()),
+        limit: BESIDE + 1,
+        ..InboxAsk::default()
+    };
+    let page = app.shared().inbox(ask).await?;
+    let others = page.rows.iter().filter(|row| row.row.id != item.row.row.id);
+    Ok(html! {
+        h2 #beside-title { "Also from this agent" }
+        ul .plain {
+            @for row in others.take(BESIDE) {
+                li {
+                    a href=(format!("/items/{}", row.row.id)) { (show::text(&show::plain_excerpt(&row.row.headline, 80))) }
+                    " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }
+                }
+            }
+        }
+    })
+}
+
+/// Out of one's own sight for a while.
+pub async fn snooze(
+    State(app): State<App>,
+    signed: Signed,
+    Path(id): Path,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
+    let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
+    let now = app.shared().clock.now();
+    let hours: Option<i64> = form.text("hours").parse().ok();
+    let hours = hours.filter(|hours| (1..=24 * 30).contains(hours));
+    let command = Command::Snooze {
+        name: signed.user.name,
+        delivery_id,
+        until: hours.map(|hours| now.plus_seconds(hours * 3600)),
+    };
+    let done = app.engine.submit(command).await;
+    done.map_err(|refusal| Problem::from(refusal).into_response())?;
+    Ok(Redirect::to("/").into_response())
+}

@@ -1,0 +1,138 @@
+//! What every page has around it.
+
+use axum::{
+    http::{HeaderName, StatusCode, header},
+    response::{Html, IntoResponse, Response},
+};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::pages::{
+    assets::{ICON_PATH, SCRIPT_PATH, STYLE_PATH},
+    session::Signed,
+};
+
+/// Its own style and script, its own server, and nothing else; nobody may frame it.
+pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types wakeful";
+
+/// A problem is a few sentences.
+const PROBLEM_BYTES: usize = 64 << 10;
+
+/// The places in the house, in the order of the menu, with the key that leads there.
+const PLACES: [(&str, &str, &str); 4] = [
+    ("/", "Inbox", "i"),
+    ("/done", "Done", "d"),
+    ("/agents", "Agents", "a"),
+    ("/trail", "Trail", "t"),
+];
+/// Those that only owners can open.
+const OWNERS_PLACES: [(&str, &str, &str); 3] = [
+    ("/webhooks", "Webhooks", "w"),
+    ("/people", "People", "p"),
+    ("/settings", "Settings", "s"),
+];
+
+/// A page for someone who is signed in.
+pub fn page(signed: &Signed, here: &str, title: &str, main: Markup) -> Response {
+    let owners = signed.is_owner().then_some(OWNERS_PLACES);
+    let places = PLACES.into_iter().chain(owners.into_iter().flatten());
+    let menu = html! {
+        header .top {
+            a .brand href="/" { "Wakeful" }
+            nav aria-label="Main" {
+                @for (path, name, key) in places {
+                    a href=(path) data-go=(key) aria-current=[(path == here).then_some("page")] { (name) }
+                }
+            }
+            div .who {
+                a href="/you" data-go="y" aria-current=[(here == "/you").then_some("page")] { (signed.user.name) }
+                form method="post" action="/sign-out" {
+                    (token(signed))
+                    button .quiet { "Sign out" }
+                }
+            }
+        }
+    };
+    answer(StatusCode::OK, title, &signed.token, menu, main)
+}
+
+/// The hidden field that shows where a form was made.
+pub fn token(signed: &Signed) -> Markup {
+    html! { input type="hidden" name="token" value=(signed.token); }
+}
+
+/// A page for whoever comes by.
+pub fn plain(status: StatusCode, title: &str, main: Markup) -> Response {
+    let top = html! { header .top { span .brand { "Wakeful" } } };
+    answer(status, title, "", top, main)
+}
+
+/// A short word about what went wrong.
+pub fn notice(status: StatusCode, title: &str, text: &str) -> Response {
+    let main = html! {
+        h1 { (title) }
+        p { (text) }
+        p { a href="/" { "To the inbox" } }
+    };
+    plain(status, title, main)
+}
+
+/// What a program is told as a problem, a person is told on a page.
+pub async fn in_words(response: Response) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| kind != "application/problem+json") {
+        return response;
+    }
+    let status = response.status();
+    let body = axum::body::to_bytes(response.into_body(), PROBLEM_BYTES).await;
+    let problem: serde_json::Value = body
+        .ok()
+        .and_then(|body| serde_json::from_slice(&body).ok())
+        .unwrap_or_default();
+    let text = problem["detail"].as_str();
+    let title = match status {
+        StatusCode::NOT_FOUND => "Not found",
+        _ => "Not done",
+    };
+    notice(status, title, text.unwrap_or("That did not work."))
+}
+
+fn answer(status: StatusCode, title: &str, token: &str, top: Markup, main: Markup) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="form-token" content=(token);
+                title { (title) " · Wakeful" }
+                link rel="icon" type="image/svg+xml" href=(*ICON_PATH);
+                link rel="stylesheet" href=(*STYLE_PATH);
+                script type="module" src=(*SCRIPT_PATH) {}
+            }
+            body {
+                a .skip href="#main" { "To the content" }
+                (top)
+                main #main tabindex="-1" { (main) }
+                div #said role="status" aria-live="polite" {}
+            }
+        }
+    };
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (status, headers, Html(page.into_string())).into_response()
+}

@@ -1,0 +1,110 @@
+//! Pages for owners: who may open them, and how they say that a change was
+//! refused. What is made once, such as a key, is shown in the answer to the
+//! form that asked for it: in no address, and on no page that can be opened
+//! again.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use maud::{Markup, html};
+
+use crate::{
+    App, Problem,
+    auth::{Admin, record_denial},
+    pages::{
+        layout::{notice, page},
+        session::Signed,
+    },
+};
+
+/// Forms of owners are small; the largest holds certificates.
+pub const FORM_BYTES: usize = 256 << 10;
+
+/// An owner at a page.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    pub signed: Signed,
+    pub admin: Admin,
+}
+
+impl FromRequestParts<App> for Owner {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Owner, Response> {
+        let signed = Signed::from_request_parts(parts, app).await?;
+        let name = signed.user.name.clone();
+        if !signed.is_owner() {
+            let what = format!("{} {}", parts.method, parts.uri.path());
+            let stream = format!("account/{name}");
+            record_denial(app, name, stream, what, "role_refused");
+            let text = "This page is for the owners of this server. Ask one of them.";
+            return Err(notice(StatusCode::FORBIDDEN, "Not yours to open", text));
+        }
+        let admin = Admin {
+            actor: name.clone(),
+            user: Some(name),
+        };
+        Ok(Owner { signed, admin })
+    }
+}
+
+/// The same page again, with why a change was refused.
+pub fn refused(problem: &Problem, mut shown: Response) -> Response {
+    *shown.status_mut() = problem.status();
+    shown
+}
+
+/// Why a change was refused, at the head of a page.
+pub fn fault(problem: Option<&Problem>) -> Markup {
+    html! {
+        @if let Some(problem) = problem { p .fault role="alert" { (show::text(problem.detail())) } }
+    }
+}
+
+/// What is shown this once: each with its name.
+pub fn once(signed: &Signed, here: &str, title: &str, secrets: &[(&str, &str)]) -> Response {
+    let main = html! {
+        h1 { (title) }
+        (kept(secrets))
+        p { a href=(here) autofocus { "Kept it" } }
+    };
+    page(signed, here, title, main)
+}
+
+pub fn kept(secrets: &[(&str, &str)]) -> Markup {
+    html! {
+        div .standing {
+            p { "Shown this once. Keep it now: no page will show it again." }
+            dl {
+                @for (name, secret) in secrets {
+                    dt { (name) }
+                    dd { code .copy { (secret) } }
+                }
+            }
+        }
+    }
+}
+
+/// One button that sends one thing.
+pub fn button(signed: &Signed, action: &str, field: (&str, &str), text: &str) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            (crate::pages::layout::token(signed))
+            input type="hidden" name=(field.0) value=(field.1);
+            button .quiet { (text) }
+        }
+    }
+}
+
+/// The same for what cannot be taken back: it takes two steps.
+pub fn sure(what: &str, consequence: &str, form: Markup) -> Markup {
+    html! {
+        details .sure {
+            summary { (what) "…" }
+            span .hint { (consequence) }
+            (form)
+        }
+    }
+}

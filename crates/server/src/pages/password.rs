@@ -1,0 +1,194 @@
+//! One's own page: the password, and the sessions that are open.
+
+use std::sync::LazyLock;
+
+use account::sign_in::sessions_of;
+use argon2::{Argon2, PasswordHash, PasswordHasher as _, PasswordVerifier as _};
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+};
+use engine::Command;
+use maud::{Markup, html};
+use tokio::sync::Semaphore;
+
+use crate::{
+    App,
+    pages::{
+        form::Form,
+        layout::{notice, page as layout, token},
+        session::Signed,
+        when,
+    },
+    transport::Peer,
+};
+
+const FORM_BYTES: usize = 8 << 10;
+/// Long enough that guessing is hopeless, and no rule beyond that.
+pub const LEAST_CHARS: usize = 12;
+const MOST_CHARS: usize = 256;
+/// A hash takes 19 MiB and some 30 ms on purpose: so many at once.
+static HASHING: Semaphore = Semaphore::const_new(2);
+/// Checked when there is no such person, so that it takes as long.
+static NOBODY: LazyLock<Option<String>> = LazyLock::new(|| hash("nobody has this password"));
+
+fn hash(password: &str) -> Option<String> {
+    let hash = Argon2::default().hash_password(password.as_bytes());
+    hash.ok().map(|hash| hash.to_string())
+}
+
+/// Whether this is the person's password.
+pub async fn is_right(app: &App, name: &str, password: &str) -> bool {
+    let known = app.shared().password(name).await.ok().flatten();
+    let Ok(_permit) = HASHING.acquire().await else {
+        return false;
+    };
+    let password = password.to_owned();
+    let checked = tokio::task::spawn_blocking(move || {
+        let against = known.as_ref().or(NOBODY.as_ref())?;
+        let against = PasswordHash::new(against).ok()?;
+        let fits = Argon2::default().verify_password(password.as_bytes(), &against);
+        Some(fits.is_ok() && known.is_some())
+    });
+    checked.await.ok().flatten().unwrap_or(false)
+}
+
+pub async fn page(State(app): State<App>, signed: Signed) -> Result<Response, Response> {
+    show(&app, &signed, None).await
+}
+
+async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Response, Response> {
+    let known = app.shared().password(&signed.user.name).await;
+    let has = known.map_err(|error| crate::Problem::from(error).into_response())?;
+    let main = html! {
+        h1 { (signed.user.name) ", " (signed.user.role.as_str()) }
+        section aria-labelledby="password-title" {
+            h2 #password-title { @if has.is_some() { "Change your password" } @else { "Choose a password" } }
+            @if has.is_none() { p { "You came in by a link, which does not work again. Next time you need this." } }
+            @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
+            form .narrow method="post" action="/you" {
+                (token(signed))
+                input type="hidden" name="username" value=(signed.user.name) autocomplete="username";
+                @if has.is_some() {
+                    label for="old" { "Your password now" }
+                    input #old name="old" type="password" autocomplete="current-password" required;
+                }
+                label for="new" { "A new one, of " (LEAST_CHARS) " characters or more" }
+                input #new name="new" type="password" autocomplete="new-password" minlength=(LEAST_CHARS) required;
+                button .main { "Keep it" }
+            }
+        }
+        (sessions(app, signed))
+    };
+    Ok(layout(signed, "/you", "You", main))
+}
+
+fn sessions(app: &App, signed: &Signed) -> Markup {
+    let accounts = app.shared().accounts();
+    let now = app.shared().clock.now();
+    let mut own: Vec<_> = sessions_of(&accounts, &signed.user.name)
+        .filter(|session| now < session.expires_at)
+        .collect();
+    own.sort_unstable_by_key(|session| std::cmp::Reverse(session.created_at));
+    html! {
+        section aria-labelledby="sessions-title" {
+            h2 #sessions-title { "Where you are signed in" }
+            ul .plain {
+                @for session in own {
+                    li {
+                        "Since " (when::ago(session.created_at, now))
+                        @if session.session_id == signed.session_id { ", here" }
+                        @else {
+                            form method="post" action="/you/sessions" {
+                                (token(signed))
+                                input type="hidden" name="session" value=(session.session_id);
+                                button .quiet { "End it" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub async fn set(
+    State(app): State<App>,
+    signed: Signed,
+    peer: Peer,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
+    let name = signed.user.name.clone();
+    let has = app.shared().password(&name).await.ok().flatten().is_some();
+    let now = app.shared().clock.now();
+    // Whoever sits down at an open page must not be able to try passwords.
+    let tried = app.limits.sign_in.try_one(&name, peer.address, now);
+    if has && (tried.is_err() || !is_right(&app, &name, form.text("old")).await) {
+        return show(&app, &signed, Some("That is not your password now.")).await;
+    }
+    let new = form.text("new");
+    if let Some(fault) = fault(new) {
+        return show(&app, &signed, Some(&fault)).await;
+    }
+    keep(&app, &name, new, Some(signed.session_id)).await?;
+    Ok(Redirect::to("/").into_response())
+}
+
+/// Why a password cannot be one.
+pub fn fault(password: &str) -> Option<String> {
+    let fits = (LEAST_CHARS..=MOST_CHARS).contains(&password.chars().count());
+    (!fits).then(|| format!("Use {LEAST_CHARS} to {MOST_CHARS} characters for the password."))
+}
+
+/// Keeps a new password; the person's sessions end, but for one.
+pub async fn keep(
+    app: &App,
+    name: &str,
+    new: &str,
+    session: Option<String>,
+) -> Result<(), Response> {
+    let Ok(_permit) = HASHING.acquire().await else {
+        return Err(failed());
+    };
+    let new = new.to_owned();
+    let hashed = tokio::task::spawn_blocking(move || hash(&new)).await;
+    let hashed = hashed.ok().flatten().ok_or_else(failed)?;
+    let sealed = app.shared().seal_password(name, &hashed);
+    let command = Command::SetPassword {
+        name: name.to_owned(),
+        keep: session,
+        sealed: sealed.map_err(|_| failed())?,
+    };
+    app.engine.submit(command).await.map_err(|_| failed())?;
+    Ok(())
+}
+
+pub async fn end_session(
+    State(app): State<App>,
+    signed: Signed,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
+    let session_id = form.text("session").to_owned();
+    let accounts = app.shared().accounts();
+    let own =
+        sessions_of(&accounts, &signed.user.name).any(|session| session.session_id == session_id);
+    if own {
+        let command = account::Command::CloseSession { session_id };
+        app.engine
+            .submit(Command::Enter { command })
+            .await
+            .map_err(|_| failed())?;
+    }
+    Ok(Redirect::to("/you").into_response())
+}
+
+fn failed() -> Response {
+    let text = "The server could not do that just now. Try again shortly.";
+    notice(StatusCode::SERVICE_UNAVAILABLE, "Not done", text)
+}

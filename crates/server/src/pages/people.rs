@@ -1,0 +1,242 @@
+//! People: who they are, what they may do, and how they come in.
+
+use std::ops::Bound;
+
+use account::{Role, User, UserState, command::Command as Ask, secret, sign_in::sessions_of};
+use axum::{
+    body::Body,
+    extract::{RawQuery, State},
+    http::HeaderMap,
+    response::{IntoResponse, Redirect, Response},
+};
+use maud::{Markup, html};
+use trail::Micros;
+
+use crate::{
+    App, Problem,
+    api::{fresh, users},
+    pages::{
+        form::{Form, pairs},
+        layout::{page as layout, token},
+        owner::{FORM_BYTES, Owner, button, fault, once, refused, sure},
+        session::Signed,
+        when,
+    },
+};
+
+const PEOPLE: usize = 100;
+
+pub async fn page(State(app): State<App>, owner: Owner, RawQuery(query): RawQuery) -> Response {
+    let after = pairs(&query).find(|(name, _)| name == "after");
+    show(&app, &owner.signed, after.map(|(_, after)| after), None)
+}
+
+fn show(app: &App, signed: &Signed, after: Option<String>, problem: Option<&Problem>) -> Response {
+    let accounts = app.shared().accounts();
+    let now = app.shared().clock.now();
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let mut users = accounts.users.range::<String, _>((from, Bound::Unbounded));
+    let shown: Vec<&User> = users.by_ref().map(|(_, user)| user).take(PEOPLE).collect();
+    let next = users.next().and(shown.last());
+    let main = html! {
+        h1 { "People" }
+        (fault(problem))
+        ul .plain {
+            @for user in &shown {
+                (person(user, sessions_of(&accounts, &user.name).filter(|open| now < open.expires_at).count(), signed, now))
+            }
+        }
+        @if let Some(last) = next {
+            p { a rel="next" href=(format!("/people?after={}", last.name)) { "More" } }
+        }
+        section aria-labelledby="new-title" {
+            h2 #new-title { "Someone new" }
+            form .narrow method="post" action="/people" {
+                (token(signed))
+                label for="name" { "Name " span .hint { "lowercase letters, digits, - and _" } }
+                input #name name="name" autocomplete="off" autocapitalize="none" spellcheck="false"
+                    pattern="[a-z][a-z0-9_\\-]{0,63}" required;
+                label for="role" { "Role" }
+                (roles("role", Role::Reviewer))
+                button .main { "Create" }
+            }
+            p .hint { "A viewer reads. A reviewer also answers. An owner also does what these pages do." }
+        }
+    };
+    layout(signed, "/people", "People", main)
+}
+
+fn roles(id: &str, now: Role) -> Markup {
+    html! {
+        select id=(id) name="role" {
+            @for role in Role::ALL {
+                option value=(role.as_str()) selected[role == now] { (role.as_str()) }
+            }
+        }
+    }
+}
+
+fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
+    let name = user.name.as_str();
+    let by_name = ("name", name);
+    let to = |state: &str, text: &str| {
+        html! {
+            form method="post" action="/people/state" {
+                (token(signed))
+                input type="hidden" name="name" value=(name);
+                button .quiet name="state" value=(state) { (text) }
+            }
+        }
+    };
+    html! {
+        li data-name=(name) {
+            strong { (name) } " "
+            span .mark { (user.role.as_str()) } " "
+            @if user.state != UserState::Active { span .mark { (state(user.state)) } " " }
+            span .about {
+                "since " (when::ago(user.created_at, now))
+                @if open > 0 { "; signed in at " (open) @if open == 1 { " place" } @else { " places" } }
+            }
+            @if user.state != UserState::Deactivated {
+                div .controls {
+                    form method="post" action="/people/role" {
+                        (token(signed))
+                        input type="hidden" name="name" value=(name);
+                        label .unseen-title for=(format!("role-{name}")) { "Role of " (name) }
+                        (roles(&format!("role-{name}"), user.role)) " "
+                        button .quiet { "Change role" }
+                    }
+                    @if user.state == UserState::Active {
+                        (button(signed, "/people/link", by_name, "New sign-in link"))
+                        @if open > 0 { (button(signed, "/people/sessions", by_name, "Sign out everywhere")) }
+                        (to("suspended", "Suspend"))
+                    } @else {
+                        (to("active", "Resume"))
+                    }
+                    (sure("Deactivate", "They can never come back under this name.", to("deactivated", "Deactivate for good")))
+                }
+            }
+        }
+    }
+}
+
+fn state(state: UserState) -> &'static str {
+    match state {
+        UserState::Active => "active",
+        UserState::Suspended => "suspended",
+        UserState::Deactivated => "deactivated",
+    }
+}
+
+fn again(app: &App, owner: &Owner, problem: &Problem) -> Response {
+    refused(problem, show(app, &owner.signed, None, Some(problem)))
+}
+
+/// Back to the list, or why not.
+fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
+    match asked {
+        Ok(()) => Redirect::to("/people").into_response(),
+        Err(problem) => again(app, owner, &problem),
+    }
+}
+
+/// The token that every person has is drawn and told to nobody.
+pub async fn create(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let name = form.text("name").trim().to_owned();
+    let role = Role::parse(form.text("role"));
+    Ok(match introduce(&app, &owner, name.clone(), role).await {
+        Ok(()) => shown_link(&app, &owner, name).await,
+        Err(problem) => again(&app, &owner, &problem),
+    })
+}
+
+async fn introduce(
+    app: &App,
+    owner: &Owner,
+    name: String,
+    role: Option<Role>,
+) -> Result<(), Problem> {
+    let (_, token_hash) = fresh::draw(secret::Kind::User)?;
+    let command = Ask::CreateUser {
+        name,
+        role,
+        token_id: fresh::short_id("tok")?,
+        token_hash,
+    };
+    owner.admin.ask(app, command).await
+}
+
+async fn shown_link(app: &App, owner: &Owner, name: String) -> Response {
+    match users::make_link(app, &owner.admin, name).await {
+        Ok(link) => {
+            let title = format!("A link for {}", link.name);
+            let what = "Opens this server once, within a day";
+            once(&owner.signed, "/people", &title, &[(what, &link.url)])
+        }
+        Err(problem) => again(app, owner, &problem),
+    }
+}
+
+pub async fn link(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    Ok(shown_link(&app, &owner, form.text("name").to_owned()).await)
+}
+
+pub async fn role(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let name = form.text("name").to_owned();
+    let asked = match Role::parse(form.text("role")) {
+        Some(role) => owner.admin.ask(&app, Ask::SetRole { name, role }).await,
+        None => Err(Problem::not_found()),
+    };
+    Ok(done(&app, &owner, asked))
+}
+
+pub async fn set_state(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let name = form.text("name").to_owned();
+    let command = match form.text("state") {
+        "active" => Some(Ask::ResumeUser { name }),
+        "suspended" => Some(Ask::SuspendUser { name }),
+        "deactivated" => Some(Ask::DeactivateUser { name }),
+        _ => None,
+    };
+    let asked = match command {
+        Some(command) => owner.admin.ask(&app, command).await,
+        None => Err(Problem::not_found()),
+    };
+    Ok(done(&app, &owner, asked))
+}
+
+pub async fn end_sessions(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let name = form.text("name").to_owned();
+    let asked = owner.admin.ask(&app, Ask::CloseSessions { name }).await;
+    Ok(done(&app, &owner, asked))
+}

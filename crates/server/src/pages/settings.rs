@@ -1,0 +1,162 @@
+//! Settings: how long content is kept, and what is in force.
+
+use ::wake::{Kind, limits};
+use account::{Rate, command::Command as Ask, sign_in::MAX_SESSIONS};
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+};
+use maud::{Markup, html};
+
+use crate::{
+    App, Problem,
+    pages::{
+        form::Form,
+        layout::{page as layout, token},
+        owner::{FORM_BYTES, Owner, fault, refused},
+        session::Signed,
+        sign_in::{LINK_SECONDS, SESSION_SECONDS},
+        when,
+    },
+};
+
+pub async fn page(State(app): State<App>, owner: Owner) -> Response {
+    show(&app, &owner.signed, None)
+}
+
+fn show(app: &App, signed: &Signed, problem: Option<&Problem>) -> Response {
+    let main = html! {
+        h1 { "Settings" }
+        (fault(problem))
+        (retention(app, signed))
+        (in_force(app))
+    };
+    layout(signed, "/settings", "Settings", main)
+}
+
+fn retention(app: &App, signed: &Signed) -> Markup {
+    let accounts = app.shared().accounts();
+    html! {
+        section aria-labelledby="retention-title" {
+            h2 #retention-title { "How long content is kept" }
+            p .hint {
+                "What was answered so many days ago loses its content. That it was there, and what was decided, "
+                "stays on the trail. What waits for an answer is never erased."
+            }
+            ul .plain {
+                @for kind in Kind::ALL.map(Kind::as_str) {
+                    @let days = accounts.retention.get(kind);
+                    li data-type=(kind) {
+                        form .controls method="post" action="/settings/retention" {
+                            (token(signed))
+                            input type="hidden" name="type" value=(kind);
+                            strong { (kind) }
+                            span .about {
+                                @match days {
+                                    Some(days) => { (days) " days" },
+                                    None => "for good",
+                                }
+                            }
+                            label .unseen-title for=(format!("days-{kind}")) { "Days for " (kind) }
+                            input #(format!("days-{kind}")) name="days" type="number" min="1" max="36500" value=[days];
+                            button .quiet name="keep" value="days" { "Keep so many days" }
+                            @if days.is_some() { button .quiet name="keep" value="always" { "Keep for good" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn in_force(app: &App) -> Markup {
+    let rate = |rate: Rate| format!("{} an hour, {} at once", rate.per_hour, rate.burst);
+    let rows = [
+        ("Address that agents use", app.settings.address.clone()),
+        (
+            "Details of a delivery",
+            format!("{} KiB at the most", app.settings.max_details_bytes >> 10),
+        ),
+        (
+            "Headline, summary",
+            format!("{} and {} characters", limits::HEADLINE, limits::SUMMARY),
+        ),
+        ("A live key, unless it says otherwise", rate(Rate::LIVE)),
+        ("A test key, unless it says otherwise", rate(Rate::TEST)),
+        (
+            "An agent waits",
+            format!(
+                "{} to {}",
+                when::span(*limits::TIMEOUT_SECONDS.start()),
+                when::span(*limits::TIMEOUT_SECONDS.end())
+            ),
+        ),
+        (
+            "A sign-in lasts",
+            format!(
+                "{}, in {MAX_SESSIONS} places at the most",
+                when::span(SESSION_SECONDS)
+            ),
+        ),
+        ("A sign-in link lasts", when::span(LINK_SECONDS)),
+        (
+            "Proxies that are believed",
+            match app.settings.proxies.is_empty() {
+                true => "none".to_owned(),
+                false => app
+                    .settings
+                    .proxies
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            },
+        ),
+    ];
+    html! {
+        section aria-labelledby="force-title" {
+            h2 #force-title { "In force" }
+            p .hint { "Set where the server is started." }
+            div .scroll {
+                table {
+                    @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } }
+                }
+            }
+        }
+    }
+}
+
+pub async fn retain(
+    State(app): State<App>,
+    owner: Owner,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Response> {
+    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    let asked = match days(&form) {
+        Ok(days) => {
+            let kind = form.text("type").to_owned();
+            owner
+                .admin
+                .ask(&app, Ask::SetRetention { kind, days })
+                .await
+        }
+        Err(problem) => Err(problem),
+    };
+    Ok(match asked {
+        Ok(()) => Redirect::to("/settings").into_response(),
+        Err(problem) => refused(&problem, show(&app, &owner.signed, Some(&problem))),
+    })
+}
+
+/// An empty field is no way to say "for good": that must be said.
+fn days(form: &Form) -> Result<Option<u32>, Problem> {
+    let detail = "Write how many days, from 1 to 36500, or choose to keep it for good.";
+    let bad = |_| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_retention", detail);
+    match form.text("keep") {
+        "always" => Ok(None),
+        _ => form.text("days").trim().parse().map(Some).map_err(bad),
+    }
+}

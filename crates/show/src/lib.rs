@@ -1,0 +1,107 @@
+//! What an agent wrote, as a person may safely see it.
+//!
+//! Everything an agent sends is hostile until shown otherwise. It becomes HTML
+//! that is safe by how it is made, never by cleaning afterwards: tags come from
+//! the list in `tag.rs`, text passes the one `escape` in `html.rs`, and links
+//! lead only where a `link::Target` can. Nothing here panics on any input, and
+//! nothing takes long: see `limits.rs`.
+//!
+//! No I/O, no clock, no state. The same content always gives the same HTML.
+
+mod code;
+mod cut;
+pub mod diff;
+mod excerpt;
+mod eye;
+mod format;
+mod html;
+mod json;
+mod language;
+pub mod limits;
+mod link;
+mod markdown;
+mod place;
+mod tag;
+mod unseen;
+mod unshown;
+
+use maud::Markup;
+
+use cut::{clip, cut};
+use html::Html;
+
+pub use excerpt::plain_excerpt;
+pub use format::{Format, Shown, details};
+
+/// Said where something was left out of a shown form.
+const IN_RAW: &str = "… the rest is in the raw form";
+/// Said where even the raw form is cut; the API always answers with all of it.
+const IN_API: &str = "… the rest is in the API’s answer";
+
+/// One line of plain text, such as a headline. To be put inside an element.
+pub fn text(text: &str) -> Markup {
+    let mut html = Html::new(limits::MARKUP_BYTES, IN_RAW);
+    write_cut(&mut html, text);
+    html.finish()
+}
+
+/// Plain text of several lines: paragraphs where lines are empty, and line
+/// breaks where they are.
+pub fn paragraphs(text: &str) -> Markup {
+    let mut html = Html::new(limits::MARKUP_BYTES, IN_RAW);
+    let (shown, whole) = cut(text);
+    let mut in_paragraph = false;
+    for line in shown.lines() {
+        match (line.trim().is_empty(), in_paragraph) {
+            (true, true) => html.close(),
+            (true, false) => {}
+            (false, true) => {
+                html.line_break();
+                html.text(line);
+            }
+            (false, false) => {
+                html.open(tag::P);
+                html.text(line);
+            }
+        }
+        in_paragraph = !line.trim().is_empty();
+    }
+    if !whole {
+        html.leave_out();
+    }
+    html.finish()
+}
+
+/// The exact JSON text, escapes as they are written.
+pub fn raw(json: &str) -> Markup {
+    let mut html = Html::new(limits::RAW_MARKUP_BYTES, IN_API);
+    let shown = clip(json, limits::RAW_BYTES);
+    html.within(tag::PRE_RAW, |html| html.text(shown));
+    if shown.len() < json.len() {
+        html.leave_out();
+    }
+    html.finish()
+}
+
+/// The changes from an original to what a person made of it.
+pub fn text_diff(old: &str, new: &str) -> Markup {
+    let mut html = Html::new(limits::MARKUP_BYTES, IN_RAW);
+    let (diff, whole) = diff::compare(old, new);
+    if diff.files.is_empty() && whole {
+        html.within(tag::NOTE, |html| html.ours("Nothing was changed."));
+    }
+    diff::write(&mut html, &diff);
+    if !whole {
+        html.leave_out();
+    }
+    html.finish()
+}
+
+/// Writes as much of `text` as is shown of anything.
+fn write_cut(html: &mut Html, text: &str) {
+    let (shown, whole) = cut(text);
+    html.text(shown);
+    if !whole {
+        html.leave_out();
+    }
+}

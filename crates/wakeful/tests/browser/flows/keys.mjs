@@ -1,0 +1,141 @@
+// The keyboard alone.
+
+import { deliver, eventually, final, flow, heads, holds, response, row, same, settled } from "./browser.mjs";
+
+/** Where the focus is can be seen. */
+async function focusShows(page, where) {
+  const seen = await page.evaluate(() => {
+    const at = document.activeElement;
+    const box = at.getBoundingClientRect();
+    const style = getComputedStyle(at);
+    return {
+      at: at.outerHTML.slice(0, 120),
+      ring: at !== document.body && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+      inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+    };
+  });
+  holds(seen.ring && seen.inside, `the focus can be seen ${where}`, seen);
+}
+
+await flow("keys", async (stage) => {
+  const page = await stage.window({ as: "ann" });
+  const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+  const current = () => page.evaluate(() => document.activeElement.closest(".row")?.dataset.id);
+
+  const ids = [];
+  for (let number = 1; number <= 24; number += 1) ids.push(await deliver({ headline: `Number ${number}`, details: `Text ${number}` }));
+  const newest = [...ids].reverse();
+  await page.goto("/");
+
+  // Moving.
+  await press("j");
+  same(await current(), newest[0], "j goes to the first");
+  await focusShows(page, "on a row");
+  await press("j", "j");
+  same(await current(), newest[2], "and on");
+  await press("k");
+  same(await current(), newest[1], "k goes back");
+  await press("x");
+  same(await page.locator(".row input:checked").evaluateAll((boxes) => boxes.map((box) => box.value)), [newest[1]], "x ticks");
+  await press("x");
+  same(await page.locator(".row input:checked").count(), 0, "and unticks");
+
+  // Help.
+  await press("?");
+  const help = page.getByRole("dialog");
+  await help.waitFor();
+  await focusShows(page, "in the help");
+  await press("a");
+  same((await heads(page)).length, 24, "behind the help no key answers");
+  await press("Escape");
+  await help.waitFor({ state: "hidden" });
+  holds(true, "? opens the help and Escape closes it");
+  same(await current(), newest[1], "one is where one was");
+
+  // Search.
+  await press("/");
+  same(await page.evaluate(() => document.activeElement.id), "q", "/ goes to the search");
+  await focusShows(page, "in the search");
+  await page.keyboard.type("jar");
+  same(await page.locator("#q").inputValue(), "jar", "letters are letters there");
+  await press("Escape");
+  same(await page.evaluate(() => document.activeElement.id), "", "Escape leaves it");
+
+  // Places.
+  await press("g", "d");
+  await page.waitForURL("**/done");
+  await press("g", "y");
+  await page.waitForURL("**/you");
+  await press("g", "i");
+  await page.waitForURL((url) => url.pathname === "/");
+  holds(true, "g and a letter lead to each place");
+
+  // Undo.
+  await press("j", "a");
+  await eventually("the answered row is gone", async () => (await row(page, newest[0]).count()) === 0);
+  await focusShows(page, "after an answer");
+  same(await current(), newest[1], "after an answer the next one is at hand");
+  await press("u");
+  await eventually("the row is back", async () => (await row(page, newest[0]).count()) === 1);
+  same((await response(newest[0])).status, "pending", "u takes the answer back");
+  same(await current(), newest[0], "and the row is where it was");
+
+  // Open, look at the raw form, put aside.
+  await press("Enter");
+  await page.waitForURL(`**/items/${newest[0]}`);
+  holds(true, "Enter opens");
+  await press("v");
+  await page.waitForURL("**/raw");
+  await page.goBack();
+  await press("s");
+  await page.waitForURL((url) => url.pathname === "/");
+  same(await row(page, newest[0]).count(), 0, "s puts aside from the item");
+  await press("j", "s");
+  await eventually("the row is put aside", async () => (await row(page, newest[1]).count()) === 0);
+  same(await current(), newest[2], "s puts aside from the list");
+
+  // Change one.
+  await press("e");
+  await page.waitForURL(`**/items/${newest[2]}#change`);
+  same(await page.evaluate(() => document.activeElement.id), "edited", "e opens the editor");
+  await focusShows(page, "in the editor");
+  await press("Control+End");
+  await page.keyboard.type(", by hand");
+  await press("Tab", "Tab", "Tab");
+  await focusShows(page, "on a verdict");
+  await press("Enter");
+  await page.locator(".standing").waitFor();
+  await press("u");
+  await page.locator("#edited").waitFor({ state: "attached" });
+  same((await response(newest[2])).status, "pending", "u takes back on the item too");
+  await press("e");
+  await press("Control+End");
+  await page.keyboard.type(", by hand");
+  await press("Tab", "Tab", "Tab", "Enter");
+  await page.locator(".standing").waitFor();
+  await settled(page);
+  const changed = await final(newest[2]);
+  same([changed.status, changed.edited_content], ["redirected", "Text 22, by hand"], "a change by keys arrives");
+
+  // Answer one on its page.
+  await page.goto(`/items/${newest[3]}`);
+  await press("r");
+  await page.locator(".standing").waitFor();
+  await settled(page);
+  same((await final(newest[3])).status, "rejected", "r rejects on the item");
+
+  // Twenty.
+  await press("g", "i");
+  await page.waitForURL((url) => url.pathname === "/");
+  const left = newest.slice(4);
+  same((await heads(page)).length, 20, "twenty are left");
+  await press("j");
+  for (const [at, id] of left.entries()) {
+    same(await current(), id, `number ${at + 1} is at hand`);
+    await press(at % 2 ? "r" : "a");
+    await eventually(`row ${at + 1} is gone`, async () => (await row(page, id).count()) === 0);
+    if (at < 19) await focusShows(page, `after answer ${at + 1}`);
+  }
+  const verdicts = await Promise.all(left.map(async (id) => (await final(id)).status));
+  same(verdicts, left.map((_, at) => (at % 2 ? "rejected" : "approved")), "twenty were answered with two keys each");
+});

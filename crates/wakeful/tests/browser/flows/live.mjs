@@ -1,0 +1,57 @@
+// What happens elsewhere while a page is open.
+
+import { ask, deliver, eventually, flow, holds, PHONE, respond, row, same, WIDE } from "./browser.mjs";
+
+const places = (page) => page.locator(".row").evaluateAll((rows) => rows.map((row) => [row.dataset.id, row.getBoundingClientRect().toJSON()]));
+
+await flow("live", async (stage) => {
+  const ids = [];
+  for (let number = 1; number <= 5; number += 1) ids.push(await deliver({ headline: `Number ${number}` }));
+  const pages = [await stage.window({ as: "ann", size: WIDE }), await stage.window({ as: "ann", size: PHONE })];
+  for (const page of pages) {
+    // What is delivered before the stream is open would be missed, and is not what is looked at here.
+    await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+  }
+  const before = await Promise.all(pages.map(places));
+  const fresh = await deliver({ headline: "Quite new", type: "alert" });
+  for (const [at, page] of pages.entries()) {
+    const width = page.viewportSize().width;
+    const button = page.getByRole("button", { name: "1 new" });
+    await button.waitFor();
+    holds(true, `a new delivery is told as "1 new", at ${width} px`);
+    same(await places(page), before[at], `and nothing has moved, at ${width} px`);
+    same(await row(page, fresh).count(), 0, `nor appeared, at ${width} px`);
+    await button.click();
+    await row(page, fresh).waitFor();
+    holds(!(await page.locator("#fresh").isVisible()), `asked for, it is shown and the word goes, at ${width} px`);
+  }
+
+  // Keys work on what has come.
+  const [page, phone] = pages;
+  await page.keyboard.press("j");
+  same(await page.evaluate(() => document.activeElement.closest(".row")?.dataset.id), fresh, "keys reach what was shown later");
+
+  // Answered elsewhere.
+  await phone.goto(`/items/${ids[0]}`);
+  await phone.locator(".answer").waitFor();
+  const unmoved = await places(page);
+  await respond(ids[0], "bob", { status: "approved" });
+  await phone.locator(".standing", { hasText: "approved by bob" }).waitFor();
+  holds(true, "an open item shows what someone else has answered");
+  await eventually("the row says that it is answered", async () => /gone/.test(await row(page, ids[0]).getAttribute("class")));
+  same(await places(page), unmoved, "in the list the row is marked and stays where it is");
+  holds(await row(page, ids[0]).evaluate((row) => getComputedStyle(row.querySelector(".head")).textDecorationLine === "line-through"), "and can be told from the others");
+
+  // A restart.
+  stage.guard.expect("net::ERR_");
+  await ask("stop the server");
+  const lost = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/api/v1/events"));
+  await lost.catch(() => {});
+  await ask("start the server");
+  const meanwhile = await deliver({ headline: "Meanwhile" });
+  await page.getByRole("button", { name: "1 new" }).waitFor({ timeout: 20_000 });
+  holds(true, "after a restart the page connects by itself, and tells what has come meanwhile");
+  await page.getByRole("button", { name: "1 new" }).click();
+  await row(page, meanwhile).waitFor();
+  holds(true, "and shows it");
+});

@@ -1,0 +1,14 @@
+//! The pages in a real browser, as people use them: each test starts a server,
+//! and a script in `flows/` drives Chromium against it.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod audit;
+mod coming_in;
+mod deciding;
+mod flow;
+mod guest;
+mod pictures;
+mod security;

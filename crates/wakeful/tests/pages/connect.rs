@@ -1,0 +1,118 @@
+//! Connecting the first agent.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::{
+    browser::{Browser, secret},
+    harness::{House, eventually, peer::python},
+};
+
+#[tokio::test]
+async fn a_fresh_test_key_comes_with_lines_to_paste_and_the_first_delivery_is_seen() {
+    let (house, token) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    assert!(
+        ann.page("/connect")
+            .await
+            .contains("Connect your first agent")
+    );
+    let page = ann.shown("/connect", &[("agent_id", "it's me")]).await;
+    let key = secret(&page, "wk_test_");
+    assert!(page.contains("data-waiting-for=\"it's me\""), "{page}");
+    assert!(page.contains("Has it arrived?"));
+    for needed in [
+        &format!("export WAKE_API_KEY='{key}'"),
+        &format!("curl '{}/wake/v1/deliver'", house.address()),
+        "import os, httpx",
+        "await fetch(",
+        "CLAUDE.md",
+        "OpenAI",
+        "You work on your own, on behalf of a person",
+    ] {
+        assert!(
+            page.replace("&quot;", "\"").contains(needed),
+            "{needed} in {page}"
+        );
+    }
+    let listed = house.get("/api/v1/keys", &token).await.json();
+    assert_eq!(listed["keys"][0]["test"], true);
+
+    let waiting = ann.page("/connect?agent=it%27s+me").await;
+    assert!(waiting.contains("Nothing has arrived yet"));
+    assert!(!waiting.contains(&key));
+    house
+        .deliver(&key, "it's me", json!({ "headline": "Here <b>I</b> am" }))
+        .await;
+    let arrived = ann.page("/connect?agent=it%27s+me").await;
+    assert!(arrived.contains("It has arrived"), "{arrived}");
+    assert!(
+        arrived.contains("Here &lt;b&gt;I&lt;/b&gt; am"),
+        "{arrived}"
+    );
+    ann.refused("/connect", &[("agent_id", "")], 422, "1 to 128 characters")
+        .await;
+}
+
+/// The text of the block that starts so, as a person would copy it.
+fn block(page: &str, start: &str) -> String {
+    let blocks = page.split("<pre class=\"copy\"><code>").skip(1);
+    let mut blocks = blocks.map(|rest| rest.split("</code>").next().unwrap());
+    let found = blocks.find(|text| text.starts_with(start)).unwrap();
+    let plain = found
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
+    plain.replace("&#39;", "'").replace("&amp;", "&")
+}
+
+/// Runs the block that starts so, as what `program` reads, after the key was
+/// exported; answers what it delivers.
+async fn follow(start: &str, program: &str, said: &str) {
+    let (house, token) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let name = "a \"b\" \\ $(c) 'd'";
+    let page = ann.shown("/connect", &[("agent_id", name)]).await;
+    let script = format!("{}\nexec {program} \"$1\"", block(&page, "export"));
+    let mut shell = Command::new("sh");
+    for proxy in ["http_proxy", "https_proxy", "all_proxy"] {
+        shell
+            .env_remove(proxy)
+            .env_remove(proxy.to_ascii_uppercase());
+    }
+    let shell = shell.args(["-c", &script, "sh", &block(&page, start)]);
+    let agent = shell.stdout(Stdio::piped()).spawn().unwrap();
+    let deliveries = || async { house.get("/api/v1/inbox", &token).await.json()["items"].clone() };
+    eventually("the delivery is there", || async {
+        !deliveries().await.as_array().unwrap().is_empty()
+    })
+    .await;
+    let item = &deliveries().await[0];
+    assert_eq!(
+        (&item["agent_id"], &item["test"]),
+        (&json!(name), &json!(true))
+    );
+    let id = item["id"].as_str().unwrap();
+    let answer = json!({ "status": "approved", "feedback": "Good" });
+    house.respond(&token, id, answer).await;
+    let output = agent.wait_with_output().unwrap();
+    let output = String::from_utf8_lossy(&output.stdout);
+    assert!(output.contains(said), "{output}");
+}
+
+#[tokio::test]
+async fn the_lines_for_node_work_as_they_are() {
+    follow("// node", "node --input-type=module -e", "approved Good").await;
+}
+
+#[tokio::test]
+async fn the_lines_for_python_work_as_they_are() {
+    let python = format!("'{}' -c", python().display());
+    follow("import os", &python, "approved Good").await;
+}
+
+#[tokio::test]
+async fn the_lines_for_curl_work_as_they_are() {
+    follow("curl", "sh -c", "delivery_id").await;
+}

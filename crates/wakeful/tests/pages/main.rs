@@ -1,0 +1,14 @@
+//! The pages around the inbox, as a browser without JavaScript uses them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod agents;
+mod browser;
+mod connect;
+mod doors;
+mod people;
+mod settings;
+mod trail;
+mod webhooks;

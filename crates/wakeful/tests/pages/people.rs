@@ -1,0 +1,148 @@
+//! People.
+
+use serde_json::Value;
+
+use crate::{
+    browser::{Browser, secret},
+    harness::House,
+};
+
+async fn person(house: &House, token: &str, name: &str) -> Value {
+    let users = house.get("/api/v1/users", token).await.json();
+    let users = users["users"].as_array().unwrap().clone();
+    users
+        .into_iter()
+        .find(|user| user["name"] == name)
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn an_owner_brings_someone_in_by_a_link_that_is_shown_once() {
+    let (house, token) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let page = ann
+        .shown("/people", &[("name", "bob"), ("role", "viewer")])
+        .await;
+    let link = secret(&page, "http");
+    assert_eq!(person(&house, &token, "bob").await["role"], "viewer");
+    let list = ann.page("/people").await;
+    let private = link.rsplit('/').next().unwrap();
+    assert!(
+        list.contains("data-name=\"bob\"") && !list.contains(private),
+        "{list}"
+    );
+    let mut bob = Browser::new(&house);
+    assert_eq!(bob.follow(&link).await, 303);
+    bob.page("/agents").await;
+    assert_eq!(Browser::new(&house).follow(&link).await, 401);
+    // Another link, for another device.
+    let again = secret(&ann.shown("/people/link", &[("name", "bob")]).await, "http");
+    assert_eq!(Browser::new(&house).follow(&again).await, 303);
+    assert!(ann.page("/people").await.contains("signed in at 2 places"));
+
+    ann.done("/people/sessions", &[("name", "bob")], "/people")
+        .await;
+    assert_eq!(bob.get("/agents").await.status, 303);
+    assert!(!ann.page("/people").await.contains("signed in at 2"));
+    assert_eq!(
+        house.entries(&token, "session_closed").await[0]["actor"],
+        "ann"
+    );
+}
+
+#[tokio::test]
+async fn an_owner_changes_roles_and_states() {
+    let (house, token) = House::start().await;
+    house.user("bob", "viewer");
+    let (ann, bob) = (
+        Browser::of(&house, "ann").await,
+        Browser::of(&house, "bob").await,
+    );
+    ann.done(
+        "/people/role",
+        &[("name", "bob"), ("role", "owner")],
+        "/people",
+    )
+    .await;
+    bob.page("/people").await;
+    ann.done(
+        "/people/role",
+        &[("name", "bob"), ("role", "reviewer")],
+        "/people",
+    )
+    .await;
+    assert_eq!(bob.get("/people").await.status, 403);
+    for (state, is_shown) in [
+        ("suspended", "Resume"),
+        ("active", "Suspend"),
+        ("deactivated", "deactivated"),
+    ] {
+        ann.done(
+            "/people/state",
+            &[("name", "bob"), ("state", state)],
+            "/people",
+        )
+        .await;
+        assert_eq!(person(&house, &token, "bob").await["state"], state);
+        let page = ann.page("/people").await;
+        let (_, bob) = page.split_once("data-name=\"bob\"").unwrap();
+        assert!(bob.contains(is_shown), "{bob}");
+    }
+    assert_eq!(bob.get("/agents").await.status, 303);
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_on_the_page() {
+    let (house, token) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    for (path, fields, status, words) in [
+        (
+            "/people",
+            [("name", "ann"), ("role", "viewer")],
+            409,
+            "already a user",
+        ),
+        (
+            "/people",
+            [("name", "A <b>"), ("role", "viewer")],
+            422,
+            "A &lt;b&gt;",
+        ),
+        (
+            "/people/role",
+            [("name", "ann"), ("role", "viewer")],
+            409,
+            "last active owner",
+        ),
+        ("/people/role", [("name", "ann"), ("role", "king")], 404, ""),
+        (
+            "/people/role",
+            [("name", "eve"), ("role", "viewer")],
+            404,
+            "no user",
+        ),
+        (
+            "/people/state",
+            [("name", "ann"), ("state", "deactivated")],
+            409,
+            "last active owner",
+        ),
+        (
+            "/people/state",
+            [("name", "ann"), ("state", "asleep")],
+            404,
+            "",
+        ),
+        ("/people/link", [("name", "eve"), ("", "")], 404, "no user"),
+        (
+            "/people/sessions",
+            [("name", "eve"), ("", "")],
+            404,
+            "no user",
+        ),
+    ] {
+        ann.refused(path, &fields, status, words).await;
+    }
+    assert_eq!(person(&house, &token, "ann").await["role"], "owner");
+    assert_eq!(person(&house, &token, "ann").await["state"], "active");
+}
