@@ -87,7 +87,6 @@ async fn the_document_describes_every_path_that_answers() {
 async fn unknown_paths_and_methods_are_problems_too() {
     let (house, ann) = House::start().await;
     for path in [
-        "/",
         "/nothing",
         "/wake/v1",
         "/wake/v1/",

@@ -34,6 +34,7 @@ await flow("coming-in", async (stage) => {
   await ann.goto("/you");
   same(await ann.locator("h1").innerText(), "ann, owner", "the setup link makes an owner, who is signed in");
   const again = await stage.window({ size: PHONE });
+  stage.guard.expect(404);
   await again.goto(given.setup);
   same(await again.locator("h1").innerText(), "This link does not work", "the setup link works once");
 
