@@ -48,7 +48,7 @@ pub struct EntryRow {
     pub parts: Vec<PartRow>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartRow {
     pub name: String,
     pub salt: Salt,

@@ -12,7 +12,10 @@ use std::{
     sync::{Mutex, PoisonError, RwLock},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use rusqlite::{
+    Connection, OptionalExtension as _, Transaction, params,
+    types::{Value, ValueRef},
+};
 use uuid::Uuid;
 
 use crate::{AnswerRow, DeliveryRow, sqlite::records};
@@ -117,14 +120,26 @@ impl Ids {
     }
 }
 
-/// A delivery's number, given what [`Ids::recent`] said of its id.
-fn number(connection: &Connection, id: Uuid, recent: Option<u64>) -> rusqlite::Result<Option<u64>> {
-    match recent {
-        Some(no) => Ok(Some(no)),
-        None => connection
-            .prepare_cached("SELECT no FROM ids WHERE id = ?1")?
-            .query_row([id.as_bytes().as_slice()], |row| records::number(row, 0))
-            .optional(),
+/// How a statement finds a delivery, given what [`Ids::recent`] said of its id:
+/// by its number, or through the B-tree, in one statement either way, because a
+/// statement of its own would be a transaction of its own.
+struct Found {
+    no: &'static str,
+    key: Value,
+}
+
+impl Found {
+    fn by(id: Uuid, recent: Option<u64>) -> Found {
+        match recent {
+            Some(no) => Found {
+                no: "?1",
+                key: Value::Integer(no as i64),
+            },
+            None => Found {
+                no: "(SELECT no FROM ids WHERE id = ?1)",
+                key: Value::Blob(id.as_bytes().to_vec()),
+            },
+        }
     }
 }
 
@@ -134,32 +149,43 @@ pub fn delivery(
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<DeliveryRow>> {
-    let Some(no) = number(connection, id, recent)? else {
-        return Ok(None);
-    };
+    let found = Found::by(id, recent);
     connection
         .prepare_cached(&format!(
-            "SELECT {} FROM deliveries WHERE no = ?1",
-            records::DELIVERY
+            "SELECT {} FROM deliveries WHERE no = {}",
+            records::DELIVERY,
+            found.no
         ))?
-        .query_row([no as i64], records::delivery)
+        .query_row([found.key], records::delivery)
         .optional()
 }
 
-/// What an agent is told of a delivery, without the texts of the answer.
+/// What an agent is told of a delivery: the row, and the texts of a final
+/// answer, of one moment because they are read by one statement.
 pub fn answer(
     connection: &Connection,
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<AnswerRow>> {
-    let Some(no) = number(connection, id, recent)? else {
-        return Ok(None);
-    };
-    connection
-        .prepare_cached(&format!(
-            "SELECT {} FROM deliveries WHERE no = ?1",
-            records::ANSWER
-        ))?
-        .query_row([no as i64], records::answer)
-        .optional()
+    let found = Found::by(id, recent);
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT {}, parts.name, parts.bytes FROM deliveries LEFT JOIN parts ON status > 0
+           AND parts.no >= answer_position * {n} AND parts.no < (answer_position + 1) * {n}
+         WHERE deliveries.no = {}",
+        records::ANSWER,
+        found.no,
+        n = records::PARTS_PER_ENTRY,
+    ))?;
+    let mut rows = find.query([found.key])?;
+    let mut answer = None;
+    while let Some(row) = rows.next()? {
+        let answer = match &mut answer {
+            Some(answer) => answer,
+            none => none.insert(records::answer(row)?),
+        };
+        if row.get_ref(records::ANSWER_COLUMNS)? != ValueRef::Null {
+            records::add_text(answer, row, records::ANSWER_COLUMNS)?;
+        }
+    }
+    Ok(answer)
 }

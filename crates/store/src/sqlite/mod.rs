@@ -23,7 +23,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, config::DbConfig, params};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 
@@ -91,7 +91,7 @@ impl Sqlite {
         let path = directory.join(FILE);
         create_private(&path).map_err(|error| Error::Unavailable(Box::new(error)))?;
         let mut connection = Connection::open(&path).map_err(failed)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        prepare_once(&connection).map_err(failed)?;
         connection
             .execute_batch(&format!(
                 "PRAGMA journal_mode = WAL;
@@ -162,6 +162,15 @@ impl Sqlite {
         .await
         .map_err(|error| Error::Unavailable(Box::new(error)))?
     }
+}
+
+/// Statements are prepared once and kept. Where a table has partial indices a
+/// plan may depend on bound values, and SQLite would prepare such a statement
+/// again each time others are bound, which costs more than running it.
+fn prepare_once(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// The database is for its owner alone; SQLite gives its other files the same mode.
@@ -345,23 +354,7 @@ impl Store for Sqlite {
 
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>> {
         let recent = self.ids.recent(id);
-        // The most frequent read of all finds no texts, and is spared a
-        // transaction; texts and the row that says whether they were erased
-        // must be of one moment.
-        let found = self.read(|connection| ids::answer(connection, id, recent))?;
-        if found
-            .as_ref()
-            .is_none_or(|row| row.answer_position.is_none())
-        {
-            return Ok(found);
-        }
-        self.read_steps(|connection| {
-            let mut found = ids::answer(connection, id, recent)?;
-            if let Some(row) = &mut found {
-                records::add_texts(connection, row)?;
-            }
-            Ok(found)
-        })
+        self.read(|connection| ids::answer(connection, id, recent))
     }
 
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {

@@ -9,7 +9,10 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{Result, sqlite::failed};
+use crate::{
+    Result,
+    sqlite::{failed, prepare_once},
+};
 
 /// More than this many idle connections would only hold memory.
 const KEPT: usize = 8;
@@ -76,7 +79,7 @@ impl Readers {
             }
         };
         let connection = connection.map_err(failed)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        prepare_once(&connection).map_err(failed)?;
         connection
             .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -4096;")
             .map_err(failed)?;

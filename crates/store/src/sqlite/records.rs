@@ -54,6 +54,7 @@ pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
 
 /// The columns of an [`AnswerRow`].
 pub const ANSWER: &str = "id, stream, status, changed_at, answer_position, erased";
+pub const ANSWER_COLUMNS: usize = 6;
 
 /// Without its texts.
 pub fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
@@ -69,19 +70,27 @@ pub fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
     })
 }
 
-/// Adds the texts of a final answer.
-pub fn add_texts(connection: &Connection, row: &mut AnswerRow) -> rusqlite::Result<()> {
-    let Some(position) = row.answer_position.filter(|_| row.status > 0) else {
-        return Ok(());
-    };
+/// Adds one text of a final answer: a part's name and its bytes.
+pub fn add_text(row: &mut AnswerRow, part: &Row<'_>, name: usize) -> rusqlite::Result<()> {
+    match part.get_ref(name)?.as_str()? {
+        "feedback" => row.feedback = part.get(name + 1)?,
+        "edited_content" => row.edited_content = part.get(name + 1)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds the texts of final answers.
+pub fn add_texts(connection: &Connection, rows: &mut [AnswerRow]) -> rusqlite::Result<()> {
     let mut find =
         connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
-    let mut found = find.query(part_range(position))?;
-    while let Some(part) = found.next()? {
-        match part.get_ref(0)?.as_str()? {
-            "feedback" => row.feedback = part.get(1)?,
-            "edited_content" => row.edited_content = part.get(1)?,
-            _ => {}
+    for row in rows.iter_mut().filter(|row| row.status > 0) {
+        let Some(position) = row.answer_position else {
+            continue;
+        };
+        let mut found = find.query(part_range(position))?;
+        while let Some(part) = found.next()? {
+            add_text(row, part, 0)?;
         }
     }
     Ok(())
@@ -212,16 +221,17 @@ pub fn scan(
     );
     let mut entry_rows = entries.query((from as i64, to as i64))?;
     let mut part_rows = parts.query(part_bounds)?;
-    let mut next_part: Option<(u64, PartRow)> = next_part_row(&mut part_rows)?;
+    let mut next_part = next_part_row(&mut part_rows, PartRow::default())?;
     let mut own: Vec<PartRow> = Vec::new();
+    // Rows whose memory is used again.
+    let mut spare: Vec<PartRow> = Vec::new();
     while let Some(row) = entry_rows.next()? {
         let position = number(row, 0)?;
-        own.clear();
-        while let Some((at, part)) = next_part.take_if(|(at, _)| *at <= position) {
-            // A part without an entry is handed to the next one, to be noticed.
-            debug_assert!(at <= position);
+        spare.append(&mut own);
+        // A part without an entry is handed to the next one, to be noticed.
+        while let Some((_, part)) = next_part.take_if(|(at, _)| *at <= position) {
             own.push(part);
-            next_part = next_part_row(&mut part_rows)?;
+            next_part = next_part_row(&mut part_rows, spare.pop().unwrap_or_default())?;
         }
         let facts_salt: [u8; 32] = row.get(5)?;
         let keep_going = visit(EntryRef {
@@ -241,17 +251,20 @@ pub fn scan(
     Ok(())
 }
 
-fn next_part_row(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<(u64, PartRow)>> {
-    rows.next()?
-        .map(|row| {
-            let part = PartRow {
-                name: row.get(1)?,
-                salt: row.get(2)?,
-                bytes: row.get(3)?,
-            };
-            Ok((number(row, 0)? / PARTS_PER_ENTRY, part))
-        })
-        .transpose()
+/// Reads the next part into `part`, with the position of its entry.
+fn next_part_row(
+    rows: &mut rusqlite::Rows<'_>,
+    mut part: PartRow,
+) -> rusqlite::Result<Option<(u64, PartRow)>> {
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    part.name.clear();
+    part.name.push_str(row.get_ref(1)?.as_str()?);
+    part.salt = row.get(2)?;
+    part.bytes.clear();
+    part.bytes.extend_from_slice(row.get_ref(3)?.as_bytes()?);
+    Ok(Some((number(row, 0)? / PARTS_PER_ENTRY, part)))
 }
 
 pub fn hashes(

@@ -62,9 +62,7 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
             counts.sum::<rusqlite::Result<u64>>()?
         }
     };
-    for row in &mut page {
-        records::add_texts(connection, row)?;
-    }
+    records::add_texts(connection, &mut page)?;
     Ok(SweepPage { rows: page, total })
 }
 
