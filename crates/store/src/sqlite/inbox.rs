@@ -22,43 +22,40 @@ type Place = (i64, u64);
 pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
     let filter = &query.filter;
     let before = query.before.map_or(i64::MAX, |before| before as i64);
-    let (places, enough) = match &filter.search {
-        Some(words) => (
-            search::matches(connection, words, before, LOOKED_AT)?,
-            LOOKED_AT,
-        ),
+    // Where to look on when all places were looked at.
+    let (places, rest) = match &filter.search {
+        Some(words) => {
+            let found = search::matches(connection, words, before, LOOKED_AT)?;
+            let places = found.numbers.into_iter().map(|no| (no as i64, no));
+            (places.collect(), found.rest)
+        }
         None => {
             let exact =
                 filter.test.is_none() && (filter.stream.is_none() || filter.kinds.is_empty());
             let enough = if exact { query.limit + 1 } else { LOOKED_AT };
-            (latest(connection, filter, before, enough)?, enough)
+            let places = latest(connection, filter, before, enough)?;
+            let last = places.last().filter(|_| places.len() == enough);
+            let rest = last.map(|(place, _)| *place as u64);
+            (places, rest)
         }
     };
     let mut find = connection.prepare_cached(&format!(
         "SELECT {} FROM deliveries WHERE no = ?1",
         records::DELIVERY
     ))?;
-    let mut page = InboxPage {
-        rows: Vec::with_capacity(query.limit),
-        next: None,
-    };
+    let mut rows = Vec::with_capacity(query.limit);
     let mut last = None;
     for (place, no) in &places {
-        if page.rows.len() == query.limit {
-            page.next = last;
-            return Ok(page);
+        if rows.len() == query.limit {
+            return Ok(InboxPage { rows, next: last });
         }
         let row = find.query_row([*no as i64], records::delivery)?;
         if accepts(filter, &row) {
-            page.rows.push(row);
+            rows.push(row);
         }
         last = Some(*place as u64);
-        page.next = last;
     }
-    if places.len() < enough {
-        page.next = None;
-    }
-    Ok(page)
+    Ok(InboxPage { rows, next: rest })
 }
 
 /// The latest places of all ranges that the filter names.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::{Error, Result, sqlite::failed};
 
 /// Each step is applied once, in order, in one transaction with its number.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, ERAS];
 
 const FIRST: &str = "
 -- The log. Its columns are fixed by the trail format; facts are never erased.
@@ -171,6 +171,15 @@ CREATE TABLE seen (
     delivery BLOB NOT NULL,
     PRIMARY KEY (name, delivery)
 ) WITHOUT ROWID;
+";
+
+/// The full-text index in eras, each in a table of its own (see `search.rs`); it
+/// is made anew.
+const ERAS: &str = "
+DROP TABLE search;
+CREATE TABLE eras (no INTEGER PRIMARY KEY);
+DELETE FROM detailed;
+UPDATE indexed SET next = 0;
 ";
 
 /// Tables that a rebuild empties and fills again.

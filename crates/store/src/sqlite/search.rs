@@ -1,9 +1,21 @@
 //! The full-text index over agent, headline, summary and details. It follows
 //! the deliveries by number and may lag behind them.
+//!
+//! To find the beginning of a word, FTS5 first gathers everything in which such
+//! a word occurs. In one table over everything that would take longer with
+//! every delivery, and so would the merging of its segments; therefore an index
+//! covers an era of [`ERA`] numbers. A search begins with the latest, and most
+//! end there.
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::sqlite::records;
+
+/// Numbers of one era. Gathering all of it takes some ten milliseconds.
+const ERA: i64 = 1 << 16;
+/// Eras looked through for one page, so that a word that is nowhere does not
+/// keep anyone waiting; the page then says where to look on.
+const ERAS: usize = 64;
 
 /// What of one `details` is indexed: enough to find it by, not a copy.
 const DETAILS_BYTES: usize = 64 << 10;
@@ -26,23 +38,26 @@ pub fn index_some(
         .prepare_cached("SELECT no FROM deliveries WHERE no >= ?1 ORDER BY no LIMIT 1")?
         .query_row([next], |row| row.get(0))
         .optional()?;
-    if waiting.is_none() {
+    let Some(waiting) = waiting else {
         return Ok(false);
-    }
+    };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let era = waiting / ERA;
+    begin(&transaction, era)?;
     let mut last = next;
     let (mut count, mut bytes) = (0, 0);
     {
         let mut rows = transaction.prepare_cached(
             "SELECT d.no, s.name, d.headline, d.summary, d.erased
              FROM deliveries d JOIN streams s ON s.no = d.stream
-             WHERE d.no >= ?1 ORDER BY d.no LIMIT ?2",
+             WHERE d.no >= ?1 AND d.no < ?2 ORDER BY d.no LIMIT ?3",
         )?;
-        let mut insert = transaction.prepare_cached(
-            "INSERT INTO search (rowid, agent, headline, summary, details) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
+        let mut insert = transaction.prepare_cached(&format!(
+            "INSERT INTO search_{era} (rowid, agent, headline, summary, details)
+             VALUES (?1, ?2, ?3, ?4, ?5)"
+        ))?;
         let mut mark = transaction.prepare_cached("INSERT INTO detailed (no) VALUES (?1)")?;
-        let mut rows = rows.query(params![next, limit as i64])?;
+        let mut rows = rows.query(params![next, (era + 1) * ERA, limit as i64])?;
         while let Some(row) = rows.next()? {
             let no = records::number(row, 0)?;
             let stream: &str = row.get_ref(1)?.as_str()?;
@@ -68,7 +83,43 @@ pub fn index_some(
     }
     transaction.execute("UPDATE indexed SET next = ?1", [last + 1])?;
     transaction.commit()?;
-    Ok(count == limit || bytes >= STEP_BYTES)
+    Ok(count > 0)
+}
+
+/// Makes the index of an era, if it is not there.
+fn begin(transaction: &Transaction<'_>, era: i64) -> rusqlite::Result<()> {
+    if transaction.execute("INSERT OR IGNORE INTO eras (no) VALUES (?1)", [era])? == 0 {
+        return Ok(());
+    }
+    // Without contentless_delete, which would only mark words as deleted: what
+    // was indexed is told to the index again, and secure-delete removes it from
+    // its pages.
+    transaction.execute_batch(&format!(
+        "CREATE VIRTUAL TABLE search_{era} USING fts5 (
+             agent, headline, summary, details,
+             content = '', tokenize = 'unicode61 remove_diacritics 2'
+         );
+         INSERT INTO search_{era} (search_{era}, rank) VALUES ('secure-delete', 1);"
+    ))
+}
+
+/// Takes the whole index away, to be made anew.
+pub fn clear(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for era in eras(transaction, i64::MAX, usize::MAX)? {
+        transaction.execute_batch(&format!("DROP TABLE search_{era}"))?;
+    }
+    transaction
+        .execute_batch("DELETE FROM eras; DELETE FROM detailed; UPDATE indexed SET next = 0;")
+}
+
+/// The latest eras up to one.
+fn eras(connection: &Connection, last: i64, limit: usize) -> rusqlite::Result<Vec<i64>> {
+    connection
+        .prepare_cached("SELECT no FROM eras WHERE no <= ?1 ORDER BY no DESC LIMIT ?2")?
+        .query_map(params![last, limit.min(i64::MAX as usize) as i64], |row| {
+            row.get(0)
+        })?
+        .collect()
 }
 
 /// What of `details` is in the index: the same each time it is asked. The words
@@ -112,13 +163,6 @@ pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Res
         "SELECT s.name, d.headline, d.summary FROM deliveries d
          JOIN streams s ON s.no = d.stream WHERE d.no = ?1",
     )?;
-    let mut remove = connection.prepare_cached(
-        "INSERT INTO search (search, rowid, agent, headline, summary, details)
-         VALUES ('delete', ?1, ?2, ?3, ?4, ?5)",
-    )?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO search (rowid, agent, headline, summary) VALUES (?1, ?2, ?3, ?4)",
-    )?;
     let mut unmark = connection.prepare_cached("DELETE FROM detailed WHERE no = ?1")?;
     for no in numbers {
         if unmark.execute([*no as i64])? == 0 {
@@ -131,11 +175,29 @@ pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Res
             let agent = stream.strip_prefix("agent/").unwrap_or(stream);
             let (headline, summary) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
             let details = indexed_text(&details);
+            let era = *no as i64 / ERA;
+            let mut remove = connection.prepare_cached(&format!(
+                "INSERT INTO search_{era} (search_{era}, rowid, agent, headline, summary, details)
+                 VALUES ('delete', ?1, ?2, ?3, ?4, ?5)"
+            ))?;
             remove.execute(params![*no as i64, agent, headline, summary, details])?;
+            let mut insert = connection.prepare_cached(&format!(
+                "INSERT INTO search_{era} (rowid, agent, headline, summary)
+                 VALUES (?1, ?2, ?3, ?4)"
+            ))?;
             insert.execute(params![*no as i64, agent, headline, summary])?;
         }
     }
     Ok(())
+}
+
+/// Some of the deliveries in which the words of a search occur.
+#[derive(Debug, Default)]
+pub struct Matches {
+    /// The newest first.
+    pub numbers: Vec<u64>,
+    /// Below this number nothing was looked at; `None` when all was.
+    pub rest: Option<u64>,
 }
 
 /// The newest deliveries in which all words occur, each as a word or, from
@@ -145,9 +207,37 @@ pub fn matches(
     words: &str,
     before: i64,
     limit: usize,
-) -> rusqlite::Result<Vec<(i64, u64)>> {
+) -> rusqlite::Result<Matches> {
+    let mut found = Matches::default();
+    let query = query(words);
+    if query.is_empty() {
+        return Ok(found);
+    }
+    let eras = eras(connection, (before - 1).div_euclid(ERA), ERAS + 1)?;
+    for era in eras.iter().take(ERAS) {
+        let sql = format!(
+            "SELECT rowid FROM search_{era} WHERE search_{era} MATCH ?1 AND rowid < ?2
+             ORDER BY rowid DESC LIMIT ?3"
+        );
+        let wanted = limit - found.numbers.len();
+        let mut find = connection.prepare(&sql)?;
+        let mut rows = find.query(params![query, before, wanted as i64])?;
+        while let Some(row) = rows.next()? {
+            found.numbers.push(records::number(row, 0)?);
+        }
+        if found.numbers.len() == limit {
+            found.rest = found.numbers.last().copied();
+            return Ok(found);
+        }
+    }
+    found.rest = eras.get(ERAS).map(|next| ((next + 1) * ERA) as u64);
+    Ok(found)
+}
+
+/// Words in the query language of the index.
+fn query(words: &str) -> String {
     // Quoted, a word is nothing but a word to the query language, which ends at NUL.
-    let query: Vec<String> = words
+    let words: Vec<String> = words
         .split(|c: char| c.is_whitespace() || c == '\0')
         .filter(|word| !word.is_empty())
         .take(16)
@@ -157,24 +247,69 @@ pub fn matches(
             format!("\"{quoted}\"{}", if prefix { "*" } else { "" })
         })
         .collect();
-    if query.is_empty() {
-        return Ok(Vec::new());
-    }
-    connection
-        .prepare_cached(
-            "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2
-             ORDER BY rowid DESC LIMIT ?3",
-        )?
-        .query_map(params![query.join(" "), before, limit as i64], |row| {
-            let no = records::number(row, 0)?;
-            Ok((no as i64, no))
-        })?
-        .collect()
+    words.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sqlite::schema;
+
+    /// An index with one delivery in each of these eras, all of the same words.
+    fn indexed(eras: &[i64]) -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let transaction = connection.transaction().unwrap();
+        for era in eras {
+            begin(&transaction, *era).unwrap();
+            let insert =
+                format!("INSERT INTO search_{era} (rowid, headline) VALUES (?1, 'market report')");
+            transaction.execute(&insert, [era * ERA + 7]).unwrap();
+        }
+        transaction.commit().unwrap();
+        connection
+    }
+
+    fn number(era: i64) -> u64 {
+        (era * ERA + 7) as u64
+    }
+
+    #[test]
+    fn a_search_goes_on_in_the_era_before() {
+        let connection = indexed(&[0, 1, 5]);
+        let found = matches(&connection, "mark", i64::MAX, 10).unwrap();
+        assert_eq!(found.numbers, [number(5), number(1), number(0)]);
+        assert_eq!(found.rest, None);
+        let found = matches(&connection, "report", i64::MAX, 2).unwrap();
+        assert_eq!(found.numbers, [number(5), number(1)]);
+        let rest = found.rest.unwrap() as i64;
+        let found = matches(&connection, "report", rest, 2).unwrap();
+        assert_eq!((found.numbers, found.rest), (vec![number(0)], None));
+    }
+
+    #[test]
+    fn a_search_that_finds_nothing_stops_and_says_where_to_go_on() {
+        let eras: Vec<i64> = (0..ERAS as i64 + 3).collect();
+        let connection = indexed(&eras);
+        let found = matches(&connection, "nowhere", i64::MAX, 10).unwrap();
+        assert_eq!((found.numbers.len(), found.rest), (0, Some(3 * ERA as u64)));
+        let found = matches(&connection, "market", 3 * ERA, 10).unwrap();
+        assert_eq!(found.numbers, [number(2), number(1), number(0)]);
+        assert_eq!(found.rest, None);
+    }
+
+    #[test]
+    fn an_index_that_is_cleared_is_gone() {
+        let mut connection = indexed(&[0, 3]);
+        let transaction = connection.transaction().unwrap();
+        clear(&transaction).unwrap();
+        transaction.commit().unwrap();
+        let left = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'search%'";
+        let left: i64 = connection.query_row(left, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0);
+        let found = matches(&connection, "market", i64::MAX, 10).unwrap();
+        assert!(found.numbers.is_empty() && found.rest.is_none());
+    }
 
     #[test]
     fn words_are_indexed_as_they_are_meant_and_not_as_they_are_escaped() {

@@ -408,9 +408,7 @@ pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
         "UPDATE streams SET lanes = ?1",
         [write_lanes(&Default::default())],
     )?;
-    transaction.execute("INSERT INTO search (search) VALUES ('delete-all')", [])?;
-    transaction.execute("DELETE FROM detailed", [])?;
-    transaction.execute("UPDATE indexed SET next = 0", [])?;
+    search::clear(&transaction)?;
     transaction.execute("DELETE FROM ids", [])?;
     transaction.execute("UPDATE settled SET next = 0", [])?;
     transaction.commit()
