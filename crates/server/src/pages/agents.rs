@@ -5,9 +5,8 @@ use std::{collections::HashMap, ops::Bound};
 use ::wake::prompt::Prompt;
 use account::{Key, Rate, command::Command as Ask};
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::read::InboxAsk;
@@ -19,9 +18,9 @@ use crate::{
     App, Problem,
     api::keys::{self, Wanted},
     pages::{
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, button, fault, once, refused, sure},
+        owner::{Owner, OwnerForm, button, fault, once, refused, sure},
         session::Signed,
         when,
     },
@@ -202,11 +201,8 @@ fn new_key(signed: &Signed) -> Markup {
 
 pub async fn create(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let made = match rate(form.text("rate")) {
         Ok(rate) => {
             let wanted = Wanted {
@@ -237,7 +233,7 @@ async fn answer(
     app: &App,
     owner: &Owner,
     made: Result<keys::Created, Problem>,
-) -> Result<Response, Response> {
+) -> Result<Response, Problem> {
     let made = match made {
         Ok(made) => made,
         Err(problem) => return again(app, owner, &problem).await,
@@ -253,21 +249,15 @@ async fn answer(
     Ok(once(&owner.signed, "/agents", "A new key", &secrets))
 }
 
-async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Response> {
-    let shown = show(app, &owner.signed, None, Some(problem)).await;
-    Ok(refused(
-        problem,
-        shown.map_err(IntoResponse::into_response)?,
-    ))
+async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Problem> {
+    let shown = show(app, &owner.signed, None, Some(problem)).await?;
+    Ok(refused(problem, shown))
 }
 
 pub async fn rotate(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let key_id = form.text("key_id").to_owned();
     // What is no number is out of bounds, and refused as that.
     let overlap = form.text("overlap_seconds").parse().unwrap_or(-1);
@@ -277,11 +267,8 @@ pub async fn rotate(
 
 pub async fn revoke(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let key_id = form.text("key_id").to_owned();
     match owner.admin.ask(&app, Ask::RevokeKey { key_id }).await {
         Ok(()) => Ok(Redirect::to("/agents").into_response()),

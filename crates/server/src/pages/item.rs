@@ -1,9 +1,7 @@
 //! One item, whole: what it says, what can be answered, and what became of it.
 
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{Command, Row, read::InboxAsk};
@@ -17,7 +15,7 @@ use crate::{
     App, Problem,
     pages::{
         answer,
-        form::{Form, pairs},
+        form::{SignedForm, pairs},
         inbox::SNOOZED,
         layout::{page, token},
         session::Signed,
@@ -28,7 +26,6 @@ use crate::{
 
 /// Deliveries of the same agent shown beside.
 const BESIDE: usize = 8;
-const FORM_BYTES: usize = 8 << 10;
 
 /// An item with its content.
 pub struct Item {
@@ -271,12 +268,9 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
 /// Out of one's own sight for a while.
 pub async fn snooze(
     State(app): State<App>,
-    signed: Signed,
     Path(id): Path,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
     let now = app.shared().clock.now();
     let hours: Option<i64> = form.text("hours").parse().ok();

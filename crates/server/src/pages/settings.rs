@@ -3,9 +3,8 @@
 use ::wake::{Kind, limits};
 use account::{Rate, command::Command as Ask, sign_in::MAX_SESSIONS};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
@@ -15,7 +14,7 @@ use crate::{
     pages::{
         form::Form,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, fault, refused},
+        owner::{Owner, OwnerForm, fault, refused},
         session::Signed,
         sign_in::{LINK_SECONDS, SESSION_SECONDS},
         when,
@@ -128,13 +127,7 @@ fn in_force(app: &App) -> Markup {
     }
 }
 
-pub async fn retain(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+pub async fn retain(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let asked = match days(&form) {
         Ok(days) => {
             let kind = form.text("type").to_owned();
@@ -145,10 +138,15 @@ pub async fn retain(
         }
         Err(problem) => Err(problem),
     };
-    Ok(match asked {
+    done(&app, &owner, asked)
+}
+
+/// Back to the page, or why not.
+fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
+    match asked {
         Ok(()) => Redirect::to("/settings").into_response(),
-        Err(problem) => refused(&problem, show(&app, &owner.signed, Some(&problem))),
-    })
+        Err(problem) => refused(&problem, show(app, &owner.signed, Some(&problem))),
+    }
 }
 
 /// An empty field is no way to say "for good": that must be said.

@@ -3,10 +3,8 @@
 use std::time::Instant;
 
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use engine::{
     proof::{self, StoreReport},
@@ -21,9 +19,9 @@ use crate::{
     api::trail as api,
     pages::{
         agents::encoded,
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner},
+        owner::OwnerForm,
         session::Signed,
         when,
     },
@@ -133,14 +131,10 @@ async fn seal(app: &App, signed: &Signed) -> Result<Markup, Problem> {
 
 pub async fn verify(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, .. }: OwnerForm,
+) -> Result<Response, Problem> {
     let outcome = verified(&app).await;
-    let shown = show(&app, &owner.signed, None, None, outcome).await;
-    shown.map_err(IntoResponse::into_response)
+    show(&app, &owner.signed, None, None, outcome).await
 }
 
 async fn verified(app: &App) -> Markup {
