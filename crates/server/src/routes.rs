@@ -376,6 +376,7 @@ fn admin_routes() -> Vec<Route> {
 
 fn trail_routes() -> Vec<Route> {
     let read = |summary| doc(summary).tag("trail").auth(Auth::Human);
+    let owner = |summary| doc(summary).tag("trail").auth(Auth::Owner);
     vec![
         route(
             "get",
@@ -383,7 +384,16 @@ fn trail_routes() -> Vec<Route> {
             get(trail::index),
             read("Entries of the trail, newest first")
                 .query("agent_id", "string", "Only this agent's stream")
+                .query("stream", "string", "Only this stream, such as admin")
                 .query("event_type", "string", "Only this type")
+                .query("actor", "string", "Only what this one did")
+                .query(
+                    "q",
+                    "string",
+                    "A delivery's id, or a text that the entry holds",
+                )
+                .query("since", "string", "Not before this moment")
+                .query("until", "string", "Before this moment")
                 .query("cursor", "string", "next_cursor of the page before")
                 .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "TrailPage")
@@ -406,6 +416,29 @@ fn trail_routes() -> Vec<Route> {
                 .query("from", "integer", "The older log's size")
                 .answer(200, "Consistency")
                 .errors(&[404, 422]),
+        ),
+        route(
+            "get",
+            "/api/v1/trail/verification",
+            get(trail::verification),
+            owner("How far a verification of the log is, and how the last one ended")
+                .answer(200, "Verification"),
+        ),
+        route(
+            "post",
+            "/api/v1/trail/verification",
+            post(trail::verify),
+            owner("Verify the whole log, unless that is being done")
+                .answer(202, "Verification")
+                .errors(&[409]),
+        ),
+        route(
+            "post",
+            "/api/v1/trail/export",
+            post(trail::export),
+            owner("The whole log with all content, to be verified offline")
+                .content(200, "application/jsonl")
+                .errors(&[409]),
         ),
         route(
             "get",

@@ -914,6 +914,10 @@ async fn entries_and_history_come_in_order(backend: impl Backend) {
         .map(|row| (row.no, row.name.clone()))
         .collect();
     assert_eq!(world.store.stream_names().await.unwrap(), names);
+    for (no, name) in &names {
+        assert_eq!(world.store.stream_number(name).await.unwrap(), Some(*no));
+    }
+    assert_eq!(world.store.stream_number("nobody").await.unwrap(), None);
 }
 
 async fn hashes_give_leaves_and_subtrees_by_range(backend: impl Backend) {

@@ -22,6 +22,7 @@ mod settings;
 mod setup;
 mod sign_in;
 mod trail;
+mod verify;
 mod webhooks;
 mod when;
 
@@ -62,7 +63,8 @@ pub fn router() -> Router<App> {
         .route("/agents/{id}/prompt", get(agents::prompt))
         .route("/connect", get(connect::page).post(connect::connect))
         .route("/trail", get(trail::page))
-        .route("/trail/verify", post(trail::verify))
+        .route("/trail/verify", get(verify::page).post(verify::start))
+        .route("/trail/export", post(verify::export))
         .route("/webhooks", get(webhooks::page))
         .route("/webhooks/allow", post(webhooks::allow))
         .route("/webhooks/remove", post(webhooks::remove))
