@@ -10,7 +10,7 @@ use axum::{
 
 use crate::{
     App, Problem,
-    api::{agents, events, inbox, keys, operations, retention, trail, users, webhooks},
+    api::{agents, events, inbox, keys, operations, rates, retention, trail, users, webhooks},
     openapi::{Auth, Doc, doc},
     pages, wake,
 };
@@ -162,6 +162,17 @@ fn inbox_routes() -> Vec<Route> {
             item("Note that you have seen it").empty(204).errors(&[404]),
         ),
         route(
+            "delete",
+            "/api/v1/inbox/{id}/content",
+            delete(inbox::erase),
+            doc("Erase the content of an answered item now; its proofs stay")
+                .tag("inbox")
+                .auth(Auth::Owner)
+                .path("id", "The delivery's id")
+                .empty(204)
+                .errors(&[404, 409]),
+        ),
+        route(
             "get",
             "/api/v1/inbox/{id}/history",
             get(inbox::history),
@@ -193,6 +204,7 @@ fn admin_routes() -> Vec<Route> {
     let change = |summary| doc(summary).tag("administration").auth(Auth::Owner);
     let body_errors: &[u16] = &[400, 408, 413, 415, 422];
     let kinds = ::wake::Kind::ALL.map(::wake::Kind::as_str);
+    let key_kinds = account::KeyKind::ALL.map(account::KeyKind::as_str);
     vec![
         route(
             "get",
@@ -347,6 +359,23 @@ fn admin_routes() -> Vec<Route> {
             change("Send a callback again")
                 .path("id", "The callback's id")
                 .empty(202)
+                .errors(&[404]),
+        ),
+        route(
+            "get",
+            "/api/v1/rates",
+            get(rates::index),
+            read("What keys may deliver that have no rate of their own").answer(200, "Rates"),
+        ),
+        route(
+            "put",
+            "/api/v1/rates/{keys}",
+            put(rates::set),
+            change("Set the usual rate of live or of test keys, at once")
+                .path_of("keys", &key_kinds, "Which keys")
+                .body("RateRule")
+                .empty(204)
+                .errors(body_errors)
                 .errors(&[404]),
         ),
         route(

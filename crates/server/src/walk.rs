@@ -67,7 +67,7 @@ pub struct Outcome {
     pub seconds: f64,
     pub entries: u64,
     pub streams: u64,
-    /// Parts that rules have erased.
+    /// Parts whose content was erased.
     pub erased: u64,
     /// Parts that are encrypted with a key that is not here.
     pub sealed: u64,

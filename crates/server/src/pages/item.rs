@@ -13,11 +13,13 @@ use wake::{DetailsFormat, Status};
 
 use crate::{
     App, Problem,
+    api::inbox as api,
     pages::{
         answer,
         form::{SignedForm, pairs},
         inbox::SNOOZED,
         layout::{page, token},
+        owner::{self, OwnerForm},
         session::Signed,
         when,
     },
@@ -160,10 +162,29 @@ fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
                 @if let Some(edited) = &item.edited {
                     details open { summary { "As it was changed" } (changed(item, edited)) }
                 }
-                @if delivery.erased { p .hint { "Its content was erased by a retention rule." } }
+                @if delivery.erased { p .hint { "Its content was erased." } }
+                @else if signed.is_owner() { (erasure(signed, delivery.id)) }
             }
         }
     }
+}
+
+/// For an owner, who need not wait for a rule.
+fn erasure(signed: &Signed, id: Uuid) -> Markup {
+    let consequence = "Details, feedback and changes go for good. That they were there, and the answer, stay on the trail.";
+    let form = html! {
+        form method="post" action=(format!("/items/{id}/erase")) { (token(signed)) button { "Erase it now" } }
+    };
+    owner::sure("Erase its content", consequence, form)
+}
+
+pub async fn erase(
+    State(app): State<App>,
+    Path(id): Path,
+    OwnerForm { owner, .. }: OwnerForm,
+) -> Result<Response, Problem> {
+    api::erase_content(&app, &owner.admin, &id).await?;
+    Ok(Redirect::to(&format!("/items/{id}")).into_response())
 }
 
 /// What a person changed, against what was delivered.

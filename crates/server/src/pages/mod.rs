@@ -46,6 +46,7 @@ pub fn router() -> Router<App> {
         .route("/items/{id}/answer", post(answer::answer))
         .route("/items/{id}/undo", post(answer::undo))
         .route("/items/{id}/snooze", post(item::snooze))
+        .route("/items/{id}/erase", post(item::erase))
         .route("/answers", post(answer::many))
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(
@@ -77,6 +78,7 @@ pub fn router() -> Router<App> {
         .route("/people/sessions", post(people::end_sessions))
         .route("/settings", get(settings::page))
         .route("/settings/retention", post(settings::retain))
+        .route("/settings/rates", post(settings::set_rate))
         .layer(map_response(layout::in_words))
         .route("/assets/{name}", get(assets::serve))
 }

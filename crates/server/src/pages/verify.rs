@@ -78,7 +78,7 @@ fn ended(outcome: &Outcome, now: Micros) -> Markup {
                 } @else {
                     strong { "Verified: " (outcome.entries) " entries" }
                     " of " (outcome.streams) " streams, in " (format!("{:.1}", outcome.seconds)) " s. "
-                    @if outcome.erased > 0 { (outcome.erased) " parts were erased by rules. " }
+                    @if outcome.erased > 0 { (outcome.erased) " parts were erased. " }
                     @if outcome.sealed > 0 { (outcome.sealed) " parts are encrypted with a key that is not here. " }
                 }
                 " " span .hint { (when::ago(outcome.ended_at, now)) }

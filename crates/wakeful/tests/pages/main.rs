@@ -8,6 +8,7 @@ mod agents;
 mod browser;
 mod connect;
 mod doors;
+mod erasing;
 mod people;
 mod settings;
 mod trail;
