@@ -16,6 +16,7 @@ use wake::{Kind, Status};
 use crate::{
     App, Problem,
     pages::{
+        by_agent,
         form::pairs,
         layout::{page, token},
         session::Signed,
@@ -38,6 +39,10 @@ pub struct Filter {
     words: Option<String>,
     before: Option<u64>,
     snoozed: bool,
+    /// Under the names of agents rather than of types.
+    by_agent: bool,
+    /// In the list of agents: those after this one.
+    pub agents_after: Option<String>,
 }
 
 impl Filter {
@@ -53,6 +58,8 @@ impl Filter {
                 "q" => filter.words = Some(value.chars().take(200).collect()),
                 "before" => filter.before = value.parse().ok(),
                 "snoozed" => filter.snoozed = true,
+                "group" => filter.by_agent = value == "agent",
+                "agents_after" => filter.agents_after = Some(value),
                 _ => {}
             }
         }
@@ -94,10 +101,10 @@ impl Filter {
 }
 
 /// Rows of one section as one person sees them.
-struct Section {
-    rows: Vec<Row>,
+pub struct Section {
+    pub rows: Vec<Row>,
     next: Option<u64>,
-    seen: HashSet<Uuid>,
+    pub seen: HashSet<Uuid>,
 }
 
 /// What a section of the list leaves out for one person.
@@ -178,19 +185,18 @@ pub async fn needs_you(
     let quiet = waiting
         .iter()
         .all(|(_, _, section)| section.rows.is_empty());
+    let groups = match filter.by_agent {
+        true => {
+            let sections = waiting.iter().map(|(_, _, section)| section);
+            Some(by_agent::groups(&app, sections, eyes.now, &signed).await?)
+        }
+        false => None,
+    };
     let list = html! {
         @if quiet {
             p .calm { @if filter.narrows() { "Nothing here matches." } @else { "Nothing needs you." } }
         }
-        @for (kind, title, section) in &waiting {
-            @if !section.rows.is_empty() {
-                section .(kind.as_str()) aria-labelledby=(format!("{}-title", kind.as_str())) {
-                    h2 #(format!("{}-title", kind.as_str())) { (title) }
-                    (rows(section, &eyes, &signed))
-                    (more(section, &filter, "/", *kind))
-                }
-            }
-        }
+        @if let Some(groups) = &groups { (groups) } @else { (by_type(&waiting, &filter, &eyes, &signed)) }
         @if !updates.rows.is_empty() {
             details .update open[filter.kind == Some(Kind::Update)] {
                 summary { h2 { "Updates" } span .hint { (updates.rows.len()) @if updates.next.is_some() { " or more" } ", no answer needed" } }
@@ -202,12 +208,33 @@ pub async fn needs_you(
     let main = html! {
         h1 .unseen-title { "Inbox" }
         (controls(&app, &filter, "/"))
+        @if filter.by_agent { (by_agent::choice(&app, &filter).await?) }
         (whole(&signed, list))
         @if !eyes.snoozed.is_empty() && !filter.snoozed {
             p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) " put aside" } }
         }
     };
     Ok(page(&signed, "/", "Inbox", main))
+}
+
+/// What waits, under the names of its types.
+fn by_type(
+    waiting: &[(Kind, &str, Section)],
+    filter: &Filter,
+    eyes: &Eyes<'_>,
+    signed: &Signed,
+) -> Markup {
+    html! {
+        @for (kind, title, section) in waiting {
+            @if !section.rows.is_empty() {
+                section .(kind.as_str()) aria-labelledby=(format!("{}-title", kind.as_str())) {
+                    h2 #(format!("{}-title", kind.as_str())) { (title) }
+                    (rows(section, eyes, signed))
+                    (more(section, filter, "/", *kind))
+                }
+            }
+        }
+    }
 }
 
 pub async fn done(
@@ -256,13 +283,14 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
     html! {
         ol .rows {
             @for row in &section.rows {
-                (self::row(row, section.seen.contains(&row.row.id), eyes.now, signed))
+                (self::row(row, section.seen.contains(&row.row.id), html! {}, eyes.now, signed))
             }
         }
     }
 }
 
-fn row(row: &Row, seen: bool, now: Micros, signed: &Signed) -> Markup {
+/// One row; `first` is what is said about it before all else.
+pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -> Markup {
     let delivery = &row.row;
     let open = row.status() == Status::Pending && row.held().is_none();
     html! {
@@ -278,7 +306,7 @@ fn row(row: &Row, seen: bool, now: Micros, signed: &Signed) -> Markup {
                 (show::text(&delivery.headline))
             }
             span .about {
-                span .agent { (show::text(&row.agent_id)) }
+                (first) span .agent { (show::text(&row.agent_id)) }
                 @if delivery.test { " " span .mark { "test" } }
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
@@ -327,6 +355,13 @@ fn controls(app: &App, filter: &Filter, path: &str) -> Markup {
             select #days name="days" {
                 @for (days, text) in [("", "Any age"), ("1", "Today"), ("7", "A week"), ("30", "A month")] {
                     option value=(days) selected[filter.days.map(|days| days.to_string()).unwrap_or_default() == days] { (text) }
+                }
+            }
+            @if path == "/" {
+                label .unseen-title for="group" { "Order" }
+                select #group name="group" {
+                    option value="" { "By type" }
+                    option value="agent" selected[filter.by_agent] { "By agent" }
                 }
             }
             @if path == "/done" {

@@ -9,6 +9,7 @@
 mod agents;
 mod answer;
 mod assets;
+mod by_agent;
 mod connect;
 mod form;
 mod inbox;

@@ -6,6 +6,7 @@ mod harness;
 
 mod agents;
 mod browser;
+mod by_agent;
 mod connect;
 mod doors;
 mod erasing;
