@@ -73,7 +73,7 @@ fn group(group: &Group<'_>, waiting: u64, now: Micros, signed: &Signed) -> Marku
             ol .rows {
                 @for (row, seen) in &group.rows {
                     @let kind = row.kind().as_str();
-                    (self::row(row, *seen, html! { span .kind .(kind) { (kind) } " " }, now, signed))
+                    (self::row(row, *seen, html! { span .kind .(kind) { (kind) } }, now, signed))
                 }
             }
             @if waiting > group.rows.len() as u64 {

@@ -283,7 +283,8 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
     html! {
         ol .rows {
             @for row in &section.rows {
-                (self::row(row, section.seen.contains(&row.row.id), html! {}, eyes.now, signed))
+                @let agent = html! { span .agent { (show::text(&row.agent_id)) } };
+                (self::row(row, section.seen.contains(&row.row.id), agent, eyes.now, signed))
             }
         }
     }
@@ -306,7 +307,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
                 (show::text(&delivery.headline))
             }
             span .about {
-                (first) span .agent { (show::text(&row.agent_id)) }
+                (first)
                 @if delivery.test { " " span .mark { "test" } }
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }

@@ -118,6 +118,7 @@ pub async fn page(
     let main = html! {
         h1 { "Trail" }
         (controls(&app, &signed, &filter))
+        p { a .hint href="#seal-title" { @if signed.is_owner() { "Verify or export it" } @else { "Check it yourself" } } }
         @if found.entries.is_empty() && found.next.is_none() { p .calm { "Nothing to show here." } }
         ol .plain { @for entry in &found.entries { (self::entry(entry, now)) } }
         (further(&filter, &found))
@@ -172,10 +173,8 @@ fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
             datalist #streams { @for stream in streams { option value=(stream) {} } }
             label .unseen-title for="actor" { "By" }
             input #actor name="actor" placeholder="By whom" value=(filter.actor) autocapitalize="none" spellcheck="false";
-            label for="from" { "From" }
-            input #from name="from" type="date" value=(filter.from);
-            label for="to" { "to" }
-            input #to name="to" type="date" value=(filter.to);
+            span .pair { label for="from" { "From" } input #from name="from" type="date" value=(filter.from); }
+            span .pair { label for="to" { "to" } input #to name="to" type="date" value=(filter.to); }
             button { "Show" }
             @if filter.narrows() { a href="/trail" { "All" } }
         }
