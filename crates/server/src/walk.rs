@@ -155,7 +155,7 @@ fn outcome(
         Some(Ok(found)) => {
             outcome.verified = true;
             outcome.entries = found.report.checkpoint.size;
-            outcome.streams = found.report.streams as u64;
+            outcome.streams = found.report.streams;
             outcome.erased = found.report.erased.saturating_sub(found.sealed);
             outcome.sealed = found.sealed;
         }

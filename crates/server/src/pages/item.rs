@@ -275,6 +275,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
     let others = page.rows.iter().filter(|row| row.row.id != item.row.row.id);
     Ok(html! {
         h2 #beside-title { "Also from this agent" }
+        @if page.rows.len() < 2 { p .hint { "Nothing else so far." } }
         ul .plain {
             @for row in others.take(BESIDE) {
                 li {

@@ -160,7 +160,7 @@ fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
     html! {
         form .controls method="get" action="/trail" role="search" {
             label .unseen-title for="q" { "Search" }
-            input #q name="q" type="search" placeholder="A delivery's id, or any text" value=(filter.words) maxlength="200";
+            input #q name="q" type="search" placeholder="Delivery id or text" value=(filter.words) maxlength="200";
             label .unseen-title for="type" { "Event" }
             select #type name="type" {
                 option value="" { "All events" }
@@ -173,8 +173,10 @@ fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
             datalist #streams { @for stream in streams { option value=(stream) {} } }
             label .unseen-title for="actor" { "By" }
             input #actor name="actor" placeholder="By whom" value=(filter.actor) autocapitalize="none" spellcheck="false";
-            span .pair { label for="from" { "From" } input #from name="from" type="date" value=(filter.from); }
-            span .pair { label for="to" { "to" } input #to name="to" type="date" value=(filter.to); }
+            span .pair {
+                label for="from" { "From" } input #from name="from" type="date" value=(filter.from);
+                label for="to" { "to" } input #to name="to" type="date" value=(filter.to);
+            }
             button { "Show" }
             @if filter.narrows() { a href="/trail" { "All" } }
         }
