@@ -12,7 +12,8 @@ use crate::{
     App, Problem,
     pages::{
         agents::encoded,
-        inbox::{Filter, Section, row},
+        filter::Filter,
+        inbox::{Section, row},
         session::Signed,
     },
 };

@@ -11,6 +11,7 @@ mod answer;
 mod assets;
 mod by_agent;
 mod connect;
+mod filter;
 mod form;
 mod inbox;
 mod item;
