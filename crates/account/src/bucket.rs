@@ -28,7 +28,47 @@ impl Rate {
             burst: burst.parse().ok()?,
             per_hour: per_hour.parse().ok()?,
         };
-        (rate.burst > 0 && rate.per_hour > 0).then_some(rate)
+        rate.lets_something_through().then_some(rate)
+    }
+
+    /// With a zero in it, nothing could ever be delivered.
+    pub fn lets_something_through(self) -> bool {
+        self.burst > 0 && self.per_hour > 0
+    }
+}
+
+/// The two kinds of keys, as they are named in events and addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyKind {
+    Live,
+    Test,
+}
+
+impl KeyKind {
+    pub const ALL: [KeyKind; 2] = [KeyKind::Live, KeyKind::Test];
+
+    pub fn of(test: bool) -> KeyKind {
+        if test { KeyKind::Test } else { KeyKind::Live }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyKind::Live => "live",
+            KeyKind::Test => "test",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<KeyKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// The rate that WAKE itself gives such keys.
+    pub fn rate(self) -> Rate {
+        match self {
+            KeyKind::Live => Rate::LIVE,
+            KeyKind::Test => Rate::TEST,
+        }
     }
 }
 

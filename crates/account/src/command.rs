@@ -3,7 +3,12 @@
 
 use trail::Micros;
 
-use crate::{bucket::Rate, secret::SecretHash, sign_in::NewSession, state::Role};
+use crate::{
+    bucket::{KeyKind, Rate},
+    secret::SecretHash,
+    sign_in::NewSession,
+    state::Role,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -52,6 +57,11 @@ pub enum Command {
     SetRetention {
         kind: String,
         days: Option<u32>,
+    },
+    /// The usual rate of one kind of keys; `None` for the one of WAKE.
+    SetRate {
+        keys: KeyKind,
+        rate: Option<Rate>,
     },
     RecordSecret {
         agent_id: String,

@@ -3,7 +3,7 @@
 use trail::{Hash, Micros};
 
 use crate::{
-    bucket::Rate,
+    bucket::{KeyKind, Rate},
     command::{Command, NewKey},
     event::*,
     rejection::Rejection,
@@ -130,8 +130,9 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
                 key_id: new_key_id.clone(),
                 orchestrates: old.orchestrates.clone(),
                 owner: owner.clone(),
-                rate: old.rate,
+                rate: state.rate_of(old),
                 test: old.test,
+                usual_rate: old.usual_rate.then_some(true),
             };
             let expires_at = old
                 .expires_at
@@ -184,6 +185,17 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
                 RetentionSet {
                     days: *days,
                     r#type: kind.clone(),
+                },
+            ))
+        }
+        Command::SetRate { keys, rate } => {
+            check_rate(*rate)?;
+            let changed = state.rates.get(keys) != rate.as_ref();
+            Ok(once(
+                changed,
+                RateSet {
+                    keys: *keys,
+                    rate: *rate,
                 },
             ))
         }
@@ -289,7 +301,15 @@ fn owner_of(state: &State, key: &Key) -> String {
         .unwrap_or_default()
 }
 
+fn check_rate(rate: Option<Rate>) -> Result<(), Rejection> {
+    match rate.is_none_or(Rate::lets_something_through) {
+        true => Ok(()),
+        false => Err(Rejection::BadRate),
+    }
+}
+
 fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
+    check_rate(new.rate)?;
     check_agent_id(&new.agent_id, "agent_id")?;
     new.orchestrates
         .iter()
@@ -330,8 +350,9 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
         owner,
         rate: new
             .rate
-            .unwrap_or(if new.test { Rate::TEST } else { Rate::LIVE }),
+            .unwrap_or_else(|| state.usual_rate(KeyKind::of(new.test))),
         test: new.test,
+        usual_rate: new.rate.is_none().then_some(true),
     };
     events.push(created.into());
     Ok(events)

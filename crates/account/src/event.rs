@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
 
-use crate::{bucket::Rate, sign_in::Method, state::Role};
+use crate::{
+    bucket::{KeyKind, Rate},
+    sign_in::Method,
+    state::Role,
+};
 
 trail::registry! {
     /// Users, agents, keys, tokens and server-wide rules.
@@ -18,6 +22,7 @@ trail::registry! {
         LogRestored(LogRestored) = "log_restored",
         LogStarted(LogStarted) = "log_started",
         PasswordSet(PasswordSet) = "password_set",
+        RateSet(RateSet) = "rate_set",
         RetentionSet(RetentionSet) = "retention_set",
         RoleSet(RoleSet) = "role_set",
         SessionClosed(SessionClosed) = "session_closed",
@@ -132,6 +137,10 @@ pub struct KeyCreated {
     pub owner: String,
     pub rate: Rate,
     pub test: bool,
+    /// The key has no rate of its own: `rate` was the usual one when it was
+    /// made, and later ones apply to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_rate: Option<bool>,
 }
 
 /// Rotation: the old key works until then, beside its successor.
@@ -166,6 +175,13 @@ pub struct WebhookAllowed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookRemoved {
     pub pattern: String,
+}
+
+/// The usual rate of one kind of keys; `None`: the one that WAKE gives them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateSet {
+    pub keys: KeyKind,
+    pub rate: Option<Rate>,
 }
 
 /// `None`: content of this type is kept for good.
@@ -231,6 +247,7 @@ impl Event {
             | Event::WebhookAllowed(_)
             | Event::WebhookRemoved(_)
             | Event::RetentionSet(_)
+            | Event::RateSet(_)
             | Event::AccessFailed(_) => ADMIN.to_owned(),
         }
     }

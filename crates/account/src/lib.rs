@@ -1,5 +1,5 @@
 //! Who may ask: users and roles, agents and their keys, tokens, the callback
-//! allowlist and retention rules.
+//! allowlist, usual rates and retention rules.
 //!
 //! The whole of it is small and is held in memory; nothing here grows with the
 //! number of deliveries. Secrets never enter: only their hashes do.
@@ -13,7 +13,7 @@ pub mod secret;
 pub mod sign_in;
 pub mod state;
 
-pub use bucket::{Bucket, Rate};
+pub use bucket::{Bucket, KeyKind, Rate};
 pub use command::Command;
 pub use decide::decide;
 pub use event::Event;

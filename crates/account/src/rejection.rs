@@ -44,6 +44,8 @@ pub enum Rejection {
     AlreadyAllowed(String),
     #[error("\"{0}\" is not on the allowlist.")]
     NotAllowed(String),
+    #[error("A rate allows at least 1 delivery an hour and a burst of 1.")]
+    BadRate,
     #[error("A retention rule keeps content for 1 to 36500 days.")]
     BadRetention,
     #[error("\"{0}\" is not a delivery type.")]
@@ -72,6 +74,7 @@ impl Rejection {
             Rejection::TooMany { .. } => "limit_reached",
             Rejection::AlreadyAllowed(_) => "already_allowed",
             Rejection::NotAllowed(_) => "not_on_allowlist",
+            Rejection::BadRate => "bad_rate",
             Rejection::BadRetention => "bad_retention",
             Rejection::NoSuchType(_) => "unknown_value",
         }
@@ -87,6 +90,7 @@ impl Rejection {
             Rejection::BadAgentId { field } => Some(field),
             Rejection::TooManyAgents { .. } => Some("orchestrates"),
             Rejection::AlreadyAllowed(_) => Some("pattern"),
+            Rejection::BadRate => Some("rate"),
             Rejection::BadRetention => Some("days"),
             Rejection::NoSuchType(_) => Some("type"),
             Rejection::NoSuchUser(_)

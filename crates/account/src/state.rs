@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
 
 use crate::{
-    bucket::Rate,
+    bucket::{KeyKind, Rate},
     event::Event,
     secret::SecretHash,
     sign_in::{Link, Method, Session},
@@ -81,7 +81,10 @@ pub struct Key {
     pub hash: Hash,
     pub test: bool,
     pub orchestrates: Vec<String>,
+    /// Its own rate, unless it follows the usual one: see [`State::rate_of`].
     pub rate: Rate,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub usual_rate: bool,
     pub created_at: Micros,
     pub expires_at: Option<Micros>,
     pub revoked_at: Option<Micros>,
@@ -116,6 +119,8 @@ pub struct State {
     pub allowlist: BTreeMap<String, AllowRule>,
     /// Days by delivery type.
     pub retention: BTreeMap<String, u32>,
+    /// Usual rates that differ from those of WAKE.
+    pub rates: BTreeMap<KeyKind, Rate>,
     pub sessions: BTreeMap<String, Session>,
     /// By whom they sign in.
     pub links: BTreeMap<String, Link>,
@@ -149,6 +154,20 @@ impl State {
         self.keys
             .get(self.key_by_hash.get(hash)?)
             .filter(|key| key.is_active(now))
+    }
+
+    /// What keys of a kind may do, unless they have a rate of their own.
+    pub fn usual_rate(&self, kind: KeyKind) -> Rate {
+        let set = self.rates.get(&kind).copied();
+        set.unwrap_or(kind.rate())
+    }
+
+    /// What a key may do now.
+    pub fn rate_of(&self, key: &Key) -> Rate {
+        match key.usual_rate {
+            true => self.usual_rate(KeyKind::of(key.test)),
+            false => key.rate,
+        }
     }
 
     pub fn first_owner(&self) -> Option<&User> {
@@ -266,6 +285,7 @@ impl State {
                     test: e.test,
                     orchestrates: e.orchestrates,
                     rate: e.rate,
+                    usual_rate: e.usual_rate.unwrap_or(false),
                     created_at: at,
                     expires_at: None,
                     revoked_at: None,
@@ -300,6 +320,14 @@ impl State {
                 }
                 None => {
                     self.retention.remove(&e.r#type);
+                }
+            },
+            Event::RateSet(e) => match e.rate {
+                Some(rate) => {
+                    self.rates.insert(e.keys, rate);
+                }
+                None => {
+                    self.rates.remove(&e.keys);
                 }
             },
             Event::AccessDenied(_)

@@ -66,7 +66,19 @@ fn measure(plan: &Plan, preload: u64, data: &Path, out: &mut impl Write) -> Resu
         let item = browser.newest(&credentials.owner_token).await?;
         let item = format!("/items/{item}");
         let mut met = true;
-        for page in ["/", "/?type=output", "/done", "/?q=figures", &item] {
+        let pages = [
+            "/",
+            "/?type=output",
+            "/?group=agent",
+            "/done",
+            "/?q=figures",
+            "/trail",
+            "/trail?stream=admin",
+            // Found nowhere: as far as one request looks.
+            "/trail?q=no+such+words",
+            &item,
+        ];
+        for page in pages {
             let (mut times, mut size) = (Vec::with_capacity(TIMES), 0);
             for _ in 0..TIMES {
                 let began = Instant::now();

@@ -62,6 +62,8 @@ pub enum Command {
         what: String,
         code: String,
     },
+    /// An owner wants the content of an answered delivery gone, rule or none.
+    EraseNow { actor: String, delivery_id: Uuid },
     /// The server's own: look at a delivery whose timer is due.
     Expire { delivery_id: Uuid },
     /// The server's own: a retention rule is due for these.

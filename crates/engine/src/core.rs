@@ -105,6 +105,7 @@ pub fn read_accounts(rows: Vec<AccountRow>) -> Result<account::State, StartFault
             "key" => insert(&mut state.keys, &id, &body),
             "allow" => insert(&mut state.allowlist, &id, &body),
             "retention" => insert(&mut state.retention, &id, &body),
+            "rate" => insert_rate(&mut state, &id, &body),
             "session" => insert(&mut state.sessions, &id, &body),
             "link" => insert(&mut state.links, &id, &body),
             _ => Ok(()),
@@ -121,6 +122,13 @@ fn insert<T: serde::de::DeserializeOwned>(
     body: &str,
 ) -> serde_json::Result<()> {
     map.insert(id.to_owned(), serde_json::from_str(body)?);
+    Ok(())
+}
+
+fn insert_rate(state: &mut account::State, id: &str, body: &str) -> serde_json::Result<()> {
+    if let Some(keys) = account::KeyKind::parse(id) {
+        state.rates.insert(keys, serde_json::from_str(body)?);
+    }
     Ok(())
 }
 
@@ -161,6 +169,7 @@ pub fn account_rows(
         }
         Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
         Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
+        Event::RateSet(e) => vec![row("rate", e.keys.as_str(), after.rates.get(&e.keys))],
         _ => Vec::new(),
     }
 }

@@ -16,6 +16,7 @@ mod core;
 mod decide;
 pub mod event;
 pub mod keys;
+pub mod look;
 mod project;
 pub mod proof;
 pub mod read;

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use store::{EntryQuery, EntryRef, EntryRow, PartRow, Store};
+use store::{EntryQuery, EntryRef, EntryRow, HeadRow, PartRow, Store};
 use trail::{
     Checkpoint, Hash, Header, Keyring, Receipt, Verifier, VerifierKey,
     digest::{Digests, StoredEntry, StoredPart},
@@ -390,18 +390,35 @@ pub async fn export<W: Write>(
     progress: &dyn Fn(u64, u64),
 ) -> Result<u64, ProofFault> {
     let head = store.head().await?.ok_or(ProofFault::Empty)?;
+    export_until(store, vault, key, &head, out, progress)
+}
+
+/// The same up to a head that was read before, on the calling thread, which it
+/// blocks. A stretch at a time: whoever takes the bytes slowly must not keep
+/// the store from clearing up behind the writer.
+pub fn export_until<W: Write>(
+    store: &dyn Store,
+    vault: &Vault,
+    key: &VerifierKey,
+    head: &HeadRow,
+    out: W,
+    progress: &dyn Fn(u64, u64),
+) -> Result<u64, ProofFault> {
     let mut writer = ExportWriter::begin(out, key)?;
     let mut ends: HashMap<u64, Hash> = HashMap::new();
-    let mut outcome: Result<(), ProofFault> = Ok(());
-    store.scan(0, head.size, &mut |entry| {
-        if entry.position % CHUNK == 0 {
-            progress(entry.position, head.size);
-        }
-        let prev_hash = ends.insert(entry.stream, entry.entry_hash);
-        outcome = export_entry(&mut writer, vault, &entry, prev_hash);
-        outcome.is_ok()
-    })?;
-    outcome?;
+    let mut from = 0;
+    while from < head.size {
+        let to = (from + CHUNK).min(head.size);
+        progress(from, head.size);
+        let mut outcome: Result<(), ProofFault> = Ok(());
+        store.scan(from, to, &mut |entry| {
+            let prev_hash = ends.insert(entry.stream, entry.entry_hash);
+            outcome = export_entry(&mut writer, vault, &entry, prev_hash);
+            outcome.is_ok()
+        })?;
+        outcome?;
+        from = to;
+    }
     writer.finish(&head.note)?.flush()?;
     Ok(head.size)
 }

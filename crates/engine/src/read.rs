@@ -240,8 +240,8 @@ impl Shared {
             .collect()
     }
 
-    /// Entries of one agent, newest first, and where the next page starts.
-    pub async fn agent_entries(
+    /// Entries of one stream, newest first, and where the next page starts.
+    pub async fn stream_entries(
         &self,
         stream: u64,
         from: Option<u64>,

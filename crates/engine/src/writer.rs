@@ -320,6 +320,8 @@ impl Writer {
         else {
             return Ok(Vec::new());
         };
+        let is_erasure = |command: &Command| matches!(command, Command::EraseNow { .. });
+        let erases = commands.iter().any(is_erasure);
         let accounts_before = Arc::clone(&core.accounts);
         let mut needs = Needs::default();
         for command in &commands {
@@ -362,6 +364,11 @@ impl Writer {
         let accounts_changed = !Arc::ptr_eq(&accounts_before, &core.accounts);
         if let Some((answered, owes)) = written {
             self.after_commit(answered, owes, accounts_changed);
+        }
+        if erases {
+            // The chores that follow clear up, as after a rule.
+            self.scrub_owed = true;
+            self.retention.get_or_insert_default();
         }
         Ok(replies)
     }

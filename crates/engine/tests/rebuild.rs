@@ -218,7 +218,7 @@ impl Crew {
         let name = self.dice.pick(&PEOPLE).to_owned();
         let key_id = self.dice.pick(&self.keys.clone());
         let agent = self.dice.pick(&AGENTS);
-        administer(match self.dice.below(10) {
+        administer(match self.dice.below(11) {
             0 => account::Command::SuspendUser { name },
             1 | 2 => account::Command::ResumeUser { name },
             3 => account::Command::SetRole {
@@ -246,6 +246,16 @@ impl Crew {
             7 => account::Command::SetRetention {
                 kind: self.dice.pick(&KINDS).as_str().to_owned(),
                 days: self.dice.pick(&[Some(1), Some(2), None]),
+            },
+            9 => account::Command::SetRate {
+                keys: self.dice.pick(&account::KeyKind::ALL),
+                rate: self.dice.pick(&[
+                    None,
+                    Some(account::Rate {
+                        burst: 500,
+                        per_hour: 5000,
+                    }),
+                ]),
             },
             8 => account::Command::AllowWebhook {
                 pattern: self
@@ -393,6 +403,7 @@ async fn views_rebuilt_from_the_trail_equal_the_live_ones_after_any_history() {
         "key_revoked",
         "user_state_set",
         "retention_set",
+        "rate_set",
     ] {
         assert!(
             happened.contains(name),

@@ -53,6 +53,8 @@ pub enum Rejection {
     HeldByYou { verdict: Verdict, until: Micros },
     #[error("There is nothing to undo: no answer is being held.")]
     NothingHeld,
+    #[error("It waits for an answer. Once that is final, its content can be erased.")]
+    StillOpen,
 }
 
 impl Rejection {
@@ -62,6 +64,7 @@ impl Rejection {
             Rejection::HeldByAnother { .. } => "held_by_another",
             Rejection::HeldByYou { .. } => "held_by_you",
             Rejection::NothingHeld => "nothing_held",
+            Rejection::StillOpen => "still_open",
         }
     }
 }

@@ -64,11 +64,14 @@ pub struct DeliverySeen {
     pub delivery_id: Uuid,
 }
 
-/// A retention rule removed the erasable parts of these deliveries, whose
-/// entries and proofs stay.
+/// A retention rule, or an owner, removed the erasable parts of these
+/// deliveries, whose entries and proofs stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentErased {
+    /// The owner who did not wait for a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     pub delivery_ids: Vec<Uuid>,
-    /// The rule: so many days after the last change.
+    /// The rule: so many days after the last change. 0 without one.
     pub retention_days: u32,
 }

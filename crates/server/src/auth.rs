@@ -142,7 +142,12 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     let key = accounts.key_by_secret(&hash, app.shared().clock.now());
     let user = accounts.user_by_token(&hash);
     match (scheme.eq_ignore_ascii_case("bearer"), key, user) {
-        (true, Some(key), _) => Ok(Caller::Agent(Box::new(key.clone()))),
+        (true, Some(key), _) => {
+            // With the rate that applies to it now.
+            let rate = accounts.rate_of(key);
+            let key = key.clone();
+            Ok(Caller::Agent(Box::new(Key { rate, ..key })))
+        }
         (true, None, Some(user)) => {
             let channel = match parts.headers.get("wakeful-channel") {
                 Some(value) if value == "terminal" => Channel::Terminal,
@@ -344,16 +349,16 @@ const DENIALS: Rate = Rate {
 
 /// Many times what the key may deliver: a poll a minute for each of hundreds
 /// of deliveries is ordinary.
-fn generous(key: &Key) -> Rate {
+fn generous(rate: Rate) -> Rate {
     Rate {
-        burst: key.rate.burst.saturating_mul(20).max(600),
-        per_hour: key.rate.per_hour.saturating_mul(100).max(36_000),
+        burst: rate.burst.saturating_mul(20).max(600),
+        per_hour: rate.per_hour.saturating_mul(100).max(36_000),
     }
 }
 
 impl Limits {
     pub fn take_read(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let taken = self.reads.take(&key.key_id, generous(key), now);
+        let taken = self.reads.take(&key.key_id, generous(key.rate), now);
         taken.map_err(|seconds| {
             let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
@@ -363,7 +368,7 @@ impl Limits {
     /// What is refused costs the key nothing of its deliveries, but it costs
     /// us the reading. Asked before the body is read.
     pub fn take_delivery(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let taken = self.deliveries.take(&key.key_id, generous(key), now);
+        let taken = self.deliveries.take(&key.key_id, generous(key.rate), now);
         taken.map_err(|retry_after_seconds| {
             Refusal::RateLimited {
                 retry_after_seconds,

@@ -23,6 +23,7 @@ pub mod serve;
 pub mod settings;
 pub mod transport;
 pub mod wake;
+pub mod walk;
 pub mod webhook;
 
 use std::{ops::Deref, sync::Arc};
@@ -48,6 +49,7 @@ pub struct House {
     /// Held while an agent's webhook secret is read, changed and written, so
     /// that of two rotations at once none is lost.
     pub rotating: tokio::sync::Mutex<()>,
+    pub walks: walk::Walks,
     /// Becomes true when the server is about to end: whoever waits stops waiting.
     pub stopping: watch::Sender<bool>,
 }
@@ -62,6 +64,7 @@ impl App {
             limits: auth::Limits::default(),
             bodies: body::Rooms::default(),
             rotating: tokio::sync::Mutex::default(),
+            walks: walk::Walks::default(),
             stopping: watch::Sender::new(false),
         }))
     }

@@ -172,7 +172,7 @@ impl From<inbox::Rejection> for Problem {
             inbox::Rejection::HeldByYou { verdict, until } => problem
                 .with("status_given", verdict.as_str())
                 .with("held_until", until.to_string()),
-            inbox::Rejection::NothingHeld => problem,
+            inbox::Rejection::NothingHeld | inbox::Rejection::StillOpen => problem,
         }
     }
 }

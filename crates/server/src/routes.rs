@@ -10,7 +10,7 @@ use axum::{
 
 use crate::{
     App, Problem,
-    api::{agents, events, inbox, keys, operations, retention, trail, users, webhooks},
+    api::{agents, events, inbox, keys, operations, rates, retention, trail, users, webhooks},
     openapi::{Auth, Doc, doc},
     pages, wake,
 };
@@ -162,6 +162,17 @@ fn inbox_routes() -> Vec<Route> {
             item("Note that you have seen it").empty(204).errors(&[404]),
         ),
         route(
+            "delete",
+            "/api/v1/inbox/{id}/content",
+            delete(inbox::erase),
+            doc("Erase the content of an answered item now; its proofs stay")
+                .tag("inbox")
+                .auth(Auth::Owner)
+                .path("id", "The delivery's id")
+                .empty(204)
+                .errors(&[404, 409]),
+        ),
+        route(
             "get",
             "/api/v1/inbox/{id}/history",
             get(inbox::history),
@@ -193,6 +204,7 @@ fn admin_routes() -> Vec<Route> {
     let change = |summary| doc(summary).tag("administration").auth(Auth::Owner);
     let body_errors: &[u16] = &[400, 408, 413, 415, 422];
     let kinds = ::wake::Kind::ALL.map(::wake::Kind::as_str);
+    let key_kinds = account::KeyKind::ALL.map(account::KeyKind::as_str);
     vec![
         route(
             "get",
@@ -351,6 +363,23 @@ fn admin_routes() -> Vec<Route> {
         ),
         route(
             "get",
+            "/api/v1/rates",
+            get(rates::index),
+            read("What keys may deliver that have no rate of their own").answer(200, "Rates"),
+        ),
+        route(
+            "put",
+            "/api/v1/rates/{keys}",
+            put(rates::set),
+            change("Set the usual rate of live or of test keys, at once")
+                .path_of("keys", &key_kinds, "Which keys")
+                .body("RateRule")
+                .empty(204)
+                .errors(body_errors)
+                .errors(&[404]),
+        ),
+        route(
+            "get",
             "/api/v1/retention",
             get(retention::index),
             read("Days that content is kept, by type").answer(200, "Retention"),
@@ -376,6 +405,7 @@ fn admin_routes() -> Vec<Route> {
 
 fn trail_routes() -> Vec<Route> {
     let read = |summary| doc(summary).tag("trail").auth(Auth::Human);
+    let owner = |summary| doc(summary).tag("trail").auth(Auth::Owner);
     vec![
         route(
             "get",
@@ -383,7 +413,16 @@ fn trail_routes() -> Vec<Route> {
             get(trail::index),
             read("Entries of the trail, newest first")
                 .query("agent_id", "string", "Only this agent's stream")
+                .query("stream", "string", "Only this stream, such as admin")
                 .query("event_type", "string", "Only this type")
+                .query("actor", "string", "Only what this one did")
+                .query(
+                    "q",
+                    "string",
+                    "A delivery's id, or a text that the entry holds",
+                )
+                .query("since", "string", "Not before this moment")
+                .query("until", "string", "Before this moment")
                 .query("cursor", "string", "next_cursor of the page before")
                 .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "TrailPage")
@@ -406,6 +445,29 @@ fn trail_routes() -> Vec<Route> {
                 .query("from", "integer", "The older log's size")
                 .answer(200, "Consistency")
                 .errors(&[404, 422]),
+        ),
+        route(
+            "get",
+            "/api/v1/trail/verification",
+            get(trail::verification),
+            owner("How far a verification of the log is, and how the last one ended")
+                .answer(200, "Verification"),
+        ),
+        route(
+            "post",
+            "/api/v1/trail/verification",
+            post(trail::verify),
+            owner("Verify the whole log, unless that is being done")
+                .answer(202, "Verification")
+                .errors(&[409]),
+        ),
+        route(
+            "post",
+            "/api/v1/trail/export",
+            post(trail::export),
+            owner("The whole log with all content, to be verified offline")
+                .content(200, "application/jsonl")
+                .errors(&[409]),
         ),
         route(
             "get",

@@ -110,6 +110,10 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
     async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>>;
     async fn stream_names(&self) -> Result<Vec<(u64, String)>>;
+    async fn stream_number(&self, name: &str) -> Result<Option<u64>>;
+    /// How many deliveries of each of these streams wait for an answer; those
+    /// without any are left out.
+    async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>>;
     /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
     async fn accounts(&self) -> Result<Vec<AccountRow>>;

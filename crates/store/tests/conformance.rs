@@ -6,6 +6,7 @@
 mod world;
 
 use std::{
+    collections::HashMap,
     path::Path,
     sync::{Arc, mpsc},
 };
@@ -383,6 +384,12 @@ async fn sweeps_equal_the_model_across_block_boundaries(backend: impl Backend) {
             assert_eq!(page.total, total, "seed {seed:#x}, step {step}, {query:?}");
             assert_eq!(page.rows, rows, "seed {seed:#x}, step {step}, {query:?}");
         }
+        let mut waiting = HashMap::new();
+        for delivery in world.deliveries.iter().filter(|one| one.row.status == 0) {
+            *waiting.entry(delivery.row.stream).or_default() += 1;
+        }
+        let kept = world.store.waiting((0..5).collect()).await.unwrap();
+        assert_eq!(kept, waiting, "seed {seed:#x}, step {step}");
     }
 }
 
@@ -914,6 +921,10 @@ async fn entries_and_history_come_in_order(backend: impl Backend) {
         .map(|row| (row.no, row.name.clone()))
         .collect();
     assert_eq!(world.store.stream_names().await.unwrap(), names);
+    for (no, name) in &names {
+        assert_eq!(world.store.stream_number(name).await.unwrap(), Some(*no));
+    }
+    assert_eq!(world.store.stream_number("nobody").await.unwrap(), None);
 }
 
 async fn hashes_give_leaves_and_subtrees_by_range(backend: impl Backend) {

@@ -69,6 +69,9 @@ pub enum Command {
     /// Callbacks: allow, list, remove, secret, attempts, replay
     #[command(subcommand)]
     Webhook(Webhook),
+    /// How much keys may deliver: set, list
+    #[command(subcommand)]
+    Rate(Rate),
     /// How long content is kept: set, list, run
     #[command(subcommand)]
     Retention(Retention),
@@ -284,6 +287,20 @@ pub enum Webhook {
         /// Which, as `webhook attempts` shows it
         id: u64,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Rate {
+    /// Set what keys may deliver that have no rate of their own
+    Set {
+        /// live or test
+        keys: String,
+        /// Deliveries an hour/at once, or "usual"
+        #[arg(value_name = "PER_HOUR/BURST|usual")]
+        rate: String,
+    },
+    /// The rates
+    List,
 }
 
 #[derive(Debug, Subcommand)]

@@ -167,6 +167,7 @@ async fn with_json_standard_output_is_json_and_nothing_else() {
     assert!(scene.json(&["key", "list"])["keys"].is_array());
     assert!(scene.json(&["webhook", "list"])["allowlist"].is_array());
     assert!(scene.json(&["webhook", "attempts"])["callbacks"].is_array());
+    assert!(scene.json(&["rate", "list"])["rates"].is_object());
     assert!(scene.json(&["retention", "list"])["retention_days"].is_object());
     let prompt = scene.json(&["prompt", "--agent", "a"]);
     assert!(prompt["prompt"].as_str().unwrap().contains("WAKE"));

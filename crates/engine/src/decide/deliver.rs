@@ -53,15 +53,16 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
     let allowed = |url: &CallbackUrl| is_allowed(&accounts, url);
     let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
 
+    let rate = accounts.rate_of(key);
     let bucket = match stage.core.buckets.get(&key_id) {
         Some(row) => Bucket {
             level: row.level,
             at: row.at,
         },
-        None => Bucket::full(key.rate, stage.now),
+        None => Bucket::full(rate, stage.now),
     };
     let bucket = bucket
-        .take(key.rate, stage.now)
+        .take(rate, stage.now)
         .map_err(|retry_after_seconds| Refusal::RateLimited {
             retry_after_seconds,
         })?;

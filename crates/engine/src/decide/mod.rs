@@ -29,6 +29,7 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
         Command::Respond { delivery_id, .. }
         | Command::Undo { delivery_id, .. }
         | Command::Snooze { delivery_id, .. }
+        | Command::EraseNow { delivery_id, .. }
         | Command::Expire { delivery_id } => needs.deliveries.push(*delivery_id),
         Command::See { name, delivery_id } => {
             needs.deliveries.push(*delivery_id);
@@ -104,6 +105,7 @@ pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal>
             what,
             code,
         } => rest::deny(stage, actor, stream, what, code),
+        Command::EraseNow { actor, delivery_id } => rest::erase_now(stage, actor, delivery_id),
         Command::Erase {
             delivery_ids,
             retention_days,

@@ -127,10 +127,36 @@ pub fn erase(
     for (stream, delivery_ids) in by_stream {
         let stream = stage.stream_of(stream);
         let event = ContentErased {
+            by: None,
             delivery_ids,
             retention_days,
         };
         stage.record(&stream, "system", inbox::Event::from(event), Vec::new())?;
     }
+    Ok(Reply::Done)
+}
+
+/// The same for one delivery, because an owner says so. What is gone already
+/// is not erased twice.
+pub fn erase_now(
+    stage: &mut Stage<'_>,
+    actor: String,
+    delivery_id: Uuid,
+) -> Result<Reply, Refusal> {
+    may_administer(stage, &actor)?;
+    let row = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
+    if row.answered_by.is_none() {
+        return Err(inbox::Rejection::StillOpen.into());
+    }
+    if row.erased {
+        return Ok(Reply::Done);
+    }
+    let stream = stage.stream_of(row.stream);
+    let event = ContentErased {
+        by: Some(actor.clone()),
+        delivery_ids: vec![delivery_id],
+        retention_days: 0,
+    };
+    stage.record(&stream, &actor, inbox::Event::from(event), Vec::new())?;
     Ok(Reply::Done)
 }

@@ -41,7 +41,7 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
             .entry(&key.agent_id)
             .or_default()
             .keys
-            .push(key.into());
+            .push(keys::Shown::of(key, &accounts));
     }
     let agents = accounts.agents.values();
     let agents: Vec<Shown<'_>> = agents

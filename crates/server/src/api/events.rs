@@ -134,7 +134,11 @@ impl Feed {
 
 /// Accounts and administration are owners' business.
 pub fn is_public(entry: &Entry) -> bool {
-    entry.stream.starts_with("agent/")
+    is_public_stream(&entry.stream)
+}
+
+pub fn is_public_stream(stream: &str) -> bool {
+    stream.starts_with("agent/")
 }
 
 fn event(entry: &Entry, log: &str) -> Option<Event> {

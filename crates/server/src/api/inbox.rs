@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     App, Problem,
     api::Json,
-    auth::{Decider, Human, Reader},
+    auth::{Admin, Decider, Human, Reader},
     body,
     path::{Path, delivery_id},
     query,
@@ -268,6 +268,25 @@ pub async fn undo(
         Ok(_) => Ok(StatusCode::NO_CONTENT),
         Err(refusal) => Err(refuse(&app, delivery_id, refusal).await),
     }
+}
+
+/// Erases the content of one answered item now, rule or none.
+pub async fn erase(
+    State(app): State<App>,
+    admin: Admin,
+    Path(id): Path,
+) -> Result<StatusCode, Problem> {
+    erase_content(&app, &admin, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub async fn erase_content(app: &App, admin: &Admin, id: &str) -> Result<(), Problem> {
+    let command = Command::EraseNow {
+        actor: admin.actor.clone(),
+        delivery_id: delivery_id(id)?,
+    };
+    app.engine.submit(command).await?;
+    Ok(())
 }
 
 pub async fn seen(

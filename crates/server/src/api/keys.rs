@@ -28,7 +28,7 @@ use crate::{
 /// How long a rotated key still works, unless said otherwise.
 const OVERLAP_SECONDS: i64 = 24 * 3600;
 const OVERLAP_MOST: i64 = 30 * 24 * 3600;
-const RATE: &str = "null, or an object with the integers \"burst\" and \"per_hour\"";
+pub const RATE: &str = "null, or an object with the integers \"burst\" and \"per_hour\"";
 
 fn unacceptable(field: &'static str, code: &'static str, detail: &str) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).field(Some(field))
@@ -42,19 +42,22 @@ pub struct Shown<'a> {
     test: bool,
     orchestrates: &'a [String],
     rate: Rate,
+    /// Whether the rate is the usual one of its kind, whatever that becomes.
+    usual_rate: bool,
     created_at: Micros,
     expires_at: Option<Micros>,
     revoked_at: Option<Micros>,
 }
 
-impl<'a> From<&'a Key> for Shown<'a> {
-    fn from(key: &'a Key) -> Shown<'a> {
+impl<'a> Shown<'a> {
+    pub fn of(key: &'a Key, accounts: &account::State) -> Shown<'a> {
         Shown {
             key_id: &key.key_id,
             agent_id: &key.agent_id,
             test: key.test,
             orchestrates: &key.orchestrates,
-            rate: key.rate,
+            rate: accounts.rate_of(key),
+            usual_rate: key.usual_rate,
             created_at: key.created_at,
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
@@ -64,7 +67,11 @@ impl<'a> From<&'a Key> for Shown<'a> {
 
 pub async fn index(State(app): State<App>, _: Reader) -> Response {
     let accounts = app.shared().accounts();
-    let mut keys: Vec<Shown<'_>> = accounts.keys.values().map(Shown::from).collect();
+    let mut keys: Vec<Shown<'_>> = accounts
+        .keys
+        .values()
+        .map(|key| Shown::of(key, &accounts))
+        .collect();
     keys.sort_by_key(|key| key.created_at);
     Json(serde_json::json!({ "keys": keys })).into_response()
 }
@@ -99,10 +106,6 @@ pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, P
         orchestrates,
         rate,
     } = wanted;
-    if rate.is_some_and(|rate| rate.burst == 0 || rate.per_hour == 0) {
-        let detail = "A rate allows at least 1 delivery an hour and a burst of 1.";
-        return Err(unacceptable("rate", "bad_rate", detail));
-    }
     let (key, hash) = draw(if test { Kind::TestKey } else { Kind::LiveKey })?;
     let key_id = short_id("key")?;
     let ask = Ask::CreateKey(NewKey {

@@ -6,6 +6,7 @@ pub mod fresh;
 pub mod inbox;
 pub mod keys;
 pub mod operations;
+pub mod rates;
 pub mod retention;
 pub mod trail;
 pub mod users;

@@ -1,25 +1,29 @@
-//! The trail: entries, checkpoint, proofs.
+//! The trail: entries, checkpoint, proofs, verifying and exporting.
 
 use ::wake::sweep::digits;
 use axum::{
     extract::{RawQuery, State},
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use engine::{
+    look::{Look, Looked},
     proof::{self, ProofFault},
     read::Entry,
 };
 use serde_json::json;
 use store::EntryQuery;
-use trail::Receipt;
+use trail::{Micros, Receipt};
 
 use crate::{
     App, Problem,
-    api::{Json, events::is_public},
-    auth::Reader,
+    api::{
+        Json,
+        events::{is_public, is_public_stream},
+    },
+    auth::{Admin, Reader},
     path::Path,
-    query,
+    query, walk,
 };
 
 impl From<ProofFault> for Problem {
@@ -40,58 +44,70 @@ pub async fn index(
     reader: Reader,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let (mut agent, mut event_type, mut cursor, mut limit) = (None, None, None, 50);
-    let names = ["agent_id", "event_type", "cursor", "limit"];
+    let names = [
+        "agent_id",
+        "stream",
+        "event_type",
+        "actor",
+        "q",
+        "since",
+        "until",
+        "cursor",
+        "limit",
+    ];
+    let mut look = Look {
+        limit: 50,
+        ..Look::default()
+    };
     for (name, value) in query::known(&query, &names)? {
         match name {
-            "agent_id" => agent = Some(value),
-            "event_type" => event_type = Some(value),
-            "cursor" => cursor = Some(query::number("cursor", &value, 0..=i64::MAX as u64)?),
-            "limit" => limit = query::number("limit", &value, 1..=200)? as usize,
+            "agent_id" | "stream" if look.stream.is_some() => {
+                return Err(query::bad("stream", "left out when \"agent_id\" is given"));
+            }
+            "agent_id" => look.stream = Some(format!("agent/{value}")),
+            "stream" => look.stream = Some(value),
+            "event_type" => look.event_type = Some(value),
+            "actor" => look.actor = Some(value),
+            "q" => look.words = Some(value),
+            "since" => look.since = Some(moment(name, &value)?),
+            "until" => look.until = Some(moment(name, &value)?),
+            "cursor" => look.at = Some(query::number(name, &value, 0..=i64::MAX as u64)?),
+            "limit" => look.limit = query::number(name, &value, 1..=200)? as usize,
             _ => {}
         }
     }
-    let (found, next) = page(&app, reader.is_owner, agent, cursor, limit).await?;
+    let Looked { entries, next } = page(&app, reader.is_owner, &look).await?;
     let next_cursor = next.map(|next| next.to_string());
-    let wanted = |entry: &Entry| {
-        let wanted = event_type.as_ref();
-        wanted.is_none_or(|wanted| *wanted == entry.event_type)
-    };
-    let entries: Vec<_> = found.into_iter().filter(wanted).collect();
     Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
 }
 
-/// What one may see of so many entries, newest first, and where the next page
-/// starts.
-pub async fn page(
-    app: &App,
-    is_owner: bool,
-    agent: Option<String>,
-    cursor: Option<u64>,
-    limit: usize,
-) -> Result<(Vec<Entry>, Option<u64>), Problem> {
-    let shared = app.shared();
-    let (mut found, next) = match agent {
-        Some(agent_id) => match shared.agents().stream(&agent_id) {
-            Some(stream) => shared.agent_entries(stream, cursor, limit).await?,
-            None => (Vec::new(), None),
-        },
-        None => {
-            let to = cursor.map(|cursor| cursor.saturating_add(1));
-            let ask = EntryQuery {
-                to,
-                limit,
-                newest_first: true,
-                ..EntryQuery::default()
-            };
-            let found = shared.entries(ask).await?;
-            let last = found.last().filter(|_| found.len() == limit);
-            let next = last.and_then(|entry| entry.position.checked_sub(1));
-            (found, next)
-        }
-    };
-    found.retain(|entry| is_owner || is_public(entry));
-    Ok((found, next))
+fn moment(field: &'static str, text: &str) -> Result<Micros, Problem> {
+    Micros::parse(text).ok_or_else(|| query::bad(field, "a moment such as 2026-01-31T12:00:00Z"))
+}
+
+/// What one may see of what is looked for, newest first.
+pub async fn page(app: &App, is_owner: bool, look: &Look) -> Result<Looked, Problem> {
+    let hidden = |stream: &String| !is_owner && !is_public_stream(stream);
+    if look.stream.as_ref().is_some_and(hidden) {
+        return Ok(Looked::default());
+    }
+    let visible = |entry: &Entry| is_owner || is_public(entry);
+    Ok(app.shared().look(look, &visible).await?)
+}
+
+/// How the last verification went, and how far one is that runs.
+pub async fn verification(State(app): State<App>, _: Admin) -> Response {
+    Json(app.walks.verification()).into_response()
+}
+
+pub async fn verify(State(app): State<App>, _: Admin) -> Result<Response, Problem> {
+    walk::verify(&app)?;
+    Ok((StatusCode::ACCEPTED, Json(app.walks.verification())).into_response())
+}
+
+/// The whole log, as it is read.
+pub async fn export(State(app): State<App>, _: Admin) -> Result<Response, Problem> {
+    walk::export(&app).await
 }
 
 /// Public: whoever keeps it can notice any later rewriting.

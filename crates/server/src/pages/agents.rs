@@ -5,9 +5,8 @@ use std::{collections::HashMap, ops::Bound};
 use ::wake::prompt::Prompt;
 use account::{Key, Rate, command::Command as Ask};
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::read::InboxAsk;
@@ -19,9 +18,9 @@ use crate::{
     App, Problem,
     api::keys::{self, Wanted},
     pages::{
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, button, fault, once, refused, sure},
+        owner::{Owner, OwnerForm, button, fault, once, refused, sure},
         session::Signed,
         when,
     },
@@ -83,7 +82,7 @@ async fn show(
                     a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
                     a href=(format!("/agents/{}/prompt", segment(&agent.agent_id))) { "Prompt" }
                 }
-                (keys_of(keys.remove(agent.agent_id.as_str()).unwrap_or_default(), signed, now))
+                (keys_of(keys.remove(agent.agent_id.as_str()).unwrap_or_default(), &accounts, signed, now))
             }
         }
         @if let Some((last, _)) = next {
@@ -129,30 +128,30 @@ fn segment(text: &str) -> String {
     encoded(text).replace('+', "%20")
 }
 
-fn keys_of(mut keys: Vec<&Key>, signed: &Signed, now: Micros) -> Markup {
+fn keys_of(mut keys: Vec<&Key>, accounts: &account::State, signed: &Signed, now: Micros) -> Markup {
     keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.created_at));
     let (active, old): (Vec<&Key>, Vec<&Key>) =
         keys.into_iter().partition(|key| key.is_active(now));
     html! {
         @if active.is_empty() { p .hint { "No key works." } }
-        ul .plain { @for key in active { (self::key(key, signed, now)) } }
+        ul .plain { @for key in active { (self::key(key, accounts.rate_of(key), signed, now)) } }
         @if !old.is_empty() {
             details {
                 summary .hint { (old.len()) " that no longer work" }
-                ul .plain { @for key in old.iter().take(OLD_KEYS) { (self::key(key, signed, now)) } }
+                ul .plain { @for key in old.iter().take(OLD_KEYS) { (self::key(key, accounts.rate_of(key), signed, now)) } }
             }
         }
     }
 }
 
-fn key(key: &Key, signed: &Signed, now: Micros) -> Markup {
+fn key(key: &Key, rate: Rate, signed: &Signed, now: Micros) -> Markup {
     let id = key.key_id.as_str();
     html! {
         li data-key-id=(id) {
             code { (id) } " "
             span .mark { (if key.test { "test" } else { "live" }) } " "
             span .about {
-                (key.rate.per_hour) " an hour, " (key.rate.burst) " at once; made " (when::ago(key.created_at, now))
+                (rate.per_hour) " an hour, " (rate.burst) " at once; made " (when::ago(key.created_at, now))
                 @if let Some(at) = key.revoked_at { "; revoked " (when::ago(at, now)) }
                 @else if let Some(at) = key.expires_at {
                     @if now < at { "; ends " (when::until(at, now)) } @else { "; ended " (when::ago(at, now)) }
@@ -202,12 +201,10 @@ fn new_key(signed: &Signed) -> Markup {
 
 pub async fn create(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
-    let made = match rate(form.text("rate")) {
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
+    let own = Some(form.text("rate")).filter(|text| !text.trim().is_empty());
+    let made = match own.map(rate).transpose() {
         Ok(rate) => {
             let wanted = Wanted {
                 agent_id: form.text("agent_id").trim().to_owned(),
@@ -222,14 +219,11 @@ pub async fn create(
     answer(&app, &owner, made).await
 }
 
-fn rate(text: &str) -> Result<Option<Rate>, Problem> {
-    let text = text.trim();
+/// A rate as people write it.
+pub fn rate(text: &str) -> Result<Rate, Problem> {
     let detail = "Write a rate as deliveries an hour/at once, such as 500/50, both at least 1.";
     let bad = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_rate", detail);
-    match text.is_empty() {
-        true => Ok(None),
-        false => Rate::parse(text).map(Some).ok_or_else(bad),
-    }
+    Rate::parse(text.trim()).ok_or_else(bad)
 }
 
 /// The new key, this once.
@@ -237,7 +231,7 @@ async fn answer(
     app: &App,
     owner: &Owner,
     made: Result<keys::Created, Problem>,
-) -> Result<Response, Response> {
+) -> Result<Response, Problem> {
     let made = match made {
         Ok(made) => made,
         Err(problem) => return again(app, owner, &problem).await,
@@ -253,21 +247,15 @@ async fn answer(
     Ok(once(&owner.signed, "/agents", "A new key", &secrets))
 }
 
-async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Response> {
-    let shown = show(app, &owner.signed, None, Some(problem)).await;
-    Ok(refused(
-        problem,
-        shown.map_err(IntoResponse::into_response)?,
-    ))
+async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Problem> {
+    let shown = show(app, &owner.signed, None, Some(problem)).await?;
+    Ok(refused(problem, shown))
 }
 
 pub async fn rotate(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let key_id = form.text("key_id").to_owned();
     // What is no number is out of bounds, and refused as that.
     let overlap = form.text("overlap_seconds").parse().unwrap_or(-1);
@@ -277,11 +265,8 @@ pub async fn rotate(
 
 pub async fn revoke(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let key_id = form.text("key_id").to_owned();
     match owner.admin.ask(&app, Ask::RevokeKey { key_id }).await {
         Ok(()) => Ok(Redirect::to("/agents").into_response()),

@@ -2,9 +2,8 @@
 //! be undone. The same command as everywhere else.
 
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{Command, Refusal};
@@ -14,7 +13,7 @@ use maud::{Markup, html};
 use crate::{
     App,
     pages::{
-        form::Form,
+        form::{Form, SignedForm},
         item::{Item, plain},
         layout::{notice, page, token},
         session::Signed,
@@ -79,12 +78,9 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
 
 pub async fn answer(
     State(app): State<App>,
-    signed: Signed,
     Path(id): Path,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm<FORM_BYTES>,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let item = Item::find(&app, &id)
         .await
         .map_err(IntoResponse::into_response)?;
@@ -168,12 +164,9 @@ fn not_yours() -> Response {
 
 pub async fn undo(
     State(app): State<App>,
-    signed: Signed,
     Path(id): Path,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, .. }: SignedForm,
 ) -> Result<Response, Response> {
-    Form::read(&app, &signed, &headers, body, 8 << 10).await?;
     let person = person(&signed).ok_or_else(not_yours)?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
     let command = Command::Undo {
@@ -189,11 +182,8 @@ pub async fn undo(
 /// First what will be answered, then, confirmed, the answers.
 pub async fn many(
     State(app): State<App>,
-    signed: Signed,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, 64 << 10).await?;
     let person = person(&signed).ok_or_else(not_yours)?;
     let verdict = Verdict::parse(form.text("status"));
     let verdict = verdict.filter(|verdict| *verdict != Verdict::Redirected);

@@ -3,10 +3,8 @@
 
 use ::wake::prompt::Prompt;
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use maud::{Markup, html};
 
@@ -15,9 +13,9 @@ use crate::{
     api::keys::{self, Created, Wanted},
     pages::{
         agents::{encoded, newest},
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, fault, kept, refused},
+        owner::{Owner, OwnerForm, fault, kept, refused},
         when,
     },
 };
@@ -57,11 +55,8 @@ fn begin(app: &App, owner: &Owner, problem: Option<&Problem>) -> Markup {
 
 pub async fn connect(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let wanted = Wanted {
         agent_id: form.text("agent_id").trim().to_owned(),
         test: true,
@@ -69,10 +64,7 @@ pub async fn connect(
     };
     let shown = |main| layout(&owner.signed, "/connect", "Connect an agent", main);
     Ok(match keys::make(&app, &owner.admin, wanted).await {
-        Ok(made) => {
-            let main = snippets(&app, &made).await;
-            shown(main.map_err(IntoResponse::into_response)?)
-        }
+        Ok(made) => shown(snippets(&app, &made).await?),
         Err(problem) => refused(&problem, shown(begin(&app, &owner, Some(&problem)))),
     })
 }

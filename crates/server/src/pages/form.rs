@@ -2,6 +2,7 @@
 
 use axum::{
     body::Body,
+    extract::{FromRequest, FromRequestParts as _, Request},
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
@@ -68,6 +69,27 @@ impl Form {
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let pairs = self.0.iter();
         pairs.filter_map(move |(field, value)| (field == name).then_some(value.as_str()))
+    }
+}
+
+/// Most forms hold a few words; the largest of them names 200 deliveries.
+const SMALL: usize = 64 << 10;
+
+/// A form of someone signed in, who is known before anything of it is read.
+#[derive(Debug)]
+pub struct SignedForm<const BYTES: usize = SMALL> {
+    pub signed: Signed,
+    pub form: Form,
+}
+
+impl<const BYTES: usize> FromRequest<App> for SignedForm<BYTES> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let signed = Signed::from_request_parts(&mut parts, app).await?;
+        let form = Form::read(app, &signed, &parts.headers, body, BYTES).await?;
+        Ok(SignedForm { signed, form })
     }
 }
 

@@ -7,7 +7,7 @@ use axum::{
     extract::{RawQuery, State},
     response::Response,
 };
-use engine::{Row, read::InboxAsk};
+use engine::Row;
 use maud::{Markup, html};
 use trail::Micros;
 use uuid::Uuid;
@@ -16,7 +16,8 @@ use wake::{Kind, Status};
 use crate::{
     App, Problem,
     pages::{
-        form::pairs,
+        by_agent,
+        filter::{Filter, controls},
         layout::{page, token},
         session::Signed,
         when,
@@ -28,76 +29,11 @@ const ROWS: usize = 50;
 /// What one person has put aside, at the most, is looked at.
 pub const SNOOZED: usize = 1000;
 
-/// What is asked for, in the address.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    agent: Option<String>,
-    kind: Option<Kind>,
-    status: Option<Status>,
-    days: Option<i64>,
-    words: Option<String>,
-    before: Option<u64>,
-    snoozed: bool,
-}
-
-impl Filter {
-    /// Whatever cannot be read is left out: an address is not a form.
-    fn read(query: &Option<String>) -> Filter {
-        let mut filter = Filter::default();
-        for (name, value) in pairs(query) {
-            match name.as_str() {
-                "agent" => filter.agent = Some(value),
-                "type" => filter.kind = Kind::parse(&value),
-                "status" => filter.status = Status::parse(&value),
-                "days" => filter.days = value.parse().ok().filter(|days| *days > 0),
-                "q" => filter.words = Some(value.chars().take(200).collect()),
-                "before" => filter.before = value.parse().ok(),
-                "snoozed" => filter.snoozed = true,
-                _ => {}
-            }
-        }
-        filter
-    }
-
-    fn narrows(&self) -> bool {
-        self.agent.is_some() || self.kind.is_some() || self.days.is_some() || self.words.is_some()
-    }
-
-    /// The same address, further down.
-    fn further(&self, path: &str, before: u64) -> String {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        let mut add = |name: &str, value: Option<&str>| {
-            if let Some(value) = value {
-                query.append_pair(name, value);
-            }
-        };
-        add("agent", self.agent.as_deref());
-        add("type", self.kind.map(Kind::as_str));
-        add("status", self.status.map(Status::as_str));
-        add("days", self.days.map(|days| days.to_string()).as_deref());
-        add("q", self.words.as_deref());
-        add("before", Some(&before.to_string()));
-        format!("{path}?{}", query.finish())
-    }
-
-    fn ask(&self, kinds: &[Kind], statuses: &[Status]) -> InboxAsk {
-        InboxAsk {
-            agent_id: self.agent.clone(),
-            kinds: kinds.to_vec(),
-            statuses: statuses.to_vec(),
-            test: None,
-            search: self.words.clone(),
-            before: self.before,
-            limit: ROWS,
-        }
-    }
-}
-
 /// Rows of one section as one person sees them.
-struct Section {
-    rows: Vec<Row>,
+pub struct Section {
+    pub rows: Vec<Row>,
     next: Option<u64>,
-    seen: HashSet<Uuid>,
+    pub seen: HashSet<Uuid>,
 }
 
 /// What a section of the list leaves out for one person.
@@ -138,7 +74,7 @@ impl<'a> Eyes<'a> {
         let page = self
             .app
             .shared()
-            .inbox(filter.ask(&kinds, statuses))
+            .inbox(filter.ask(&kinds, statuses, ROWS))
             .await?;
         let oldest = filter
             .days
@@ -178,19 +114,18 @@ pub async fn needs_you(
     let quiet = waiting
         .iter()
         .all(|(_, _, section)| section.rows.is_empty());
+    let groups = match filter.by_agent {
+        true => {
+            let sections = waiting.iter().map(|(_, _, section)| section);
+            Some(by_agent::groups(&app, sections, eyes.now, &signed).await?)
+        }
+        false => None,
+    };
     let list = html! {
         @if quiet {
             p .calm { @if filter.narrows() { "Nothing here matches." } @else { "Nothing needs you." } }
         }
-        @for (kind, title, section) in &waiting {
-            @if !section.rows.is_empty() {
-                section .(kind.as_str()) aria-labelledby=(format!("{}-title", kind.as_str())) {
-                    h2 #(format!("{}-title", kind.as_str())) { (title) }
-                    (rows(section, &eyes, &signed))
-                    (more(section, &filter, "/", *kind))
-                }
-            }
-        }
+        @if let Some(groups) = &groups { (groups) } @else { (by_type(&waiting, &filter, &eyes, &signed)) }
         @if !updates.rows.is_empty() {
             details .update open[filter.kind == Some(Kind::Update)] {
                 summary { h2 { "Updates" } span .hint { (updates.rows.len()) @if updates.next.is_some() { " or more" } ", no answer needed" } }
@@ -202,12 +137,33 @@ pub async fn needs_you(
     let main = html! {
         h1 .unseen-title { "Inbox" }
         (controls(&app, &filter, "/"))
+        @if filter.by_agent { (by_agent::choice(&app, &filter).await?) }
         (whole(&signed, list))
         @if !eyes.snoozed.is_empty() && !filter.snoozed {
             p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) " put aside" } }
         }
     };
     Ok(page(&signed, "/", "Inbox", main))
+}
+
+/// What waits, under the names of its types.
+fn by_type(
+    waiting: &[(Kind, &str, Section)],
+    filter: &Filter,
+    eyes: &Eyes<'_>,
+    signed: &Signed,
+) -> Markup {
+    html! {
+        @for (kind, title, section) in waiting {
+            @if !section.rows.is_empty() {
+                section .(kind.as_str()) aria-labelledby=(format!("{}-title", kind.as_str())) {
+                    h2 #(format!("{}-title", kind.as_str())) { (title) }
+                    (rows(section, eyes, signed))
+                    (more(section, filter, "/", *kind))
+                }
+            }
+        }
+    }
 }
 
 pub async fn done(
@@ -256,13 +212,15 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
     html! {
         ol .rows {
             @for row in &section.rows {
-                (self::row(row, section.seen.contains(&row.row.id), eyes.now, signed))
+                @let agent = html! { span .agent { (show::text(&row.agent_id)) } };
+                (self::row(row, section.seen.contains(&row.row.id), agent, eyes.now, signed))
             }
         }
     }
 }
 
-fn row(row: &Row, seen: bool, now: Micros, signed: &Signed) -> Markup {
+/// One row; `first` is what is said about it before all else.
+pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -> Markup {
     let delivery = &row.row;
     let open = row.status() == Status::Pending && row.held().is_none();
     html! {
@@ -278,7 +236,7 @@ fn row(row: &Row, seen: bool, now: Micros, signed: &Signed) -> Markup {
                 (show::text(&delivery.headline))
             }
             span .about {
-                span .agent { (show::text(&row.agent_id)) }
+                (first)
                 @if delivery.test { " " span .mark { "test" } }
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
@@ -298,48 +256,6 @@ fn more(section: &Section, filter: &Filter, path: &str, kind: Kind) -> Markup {
     html! {
         @if let Some(next) = section.next {
             p { a rel="next" href=(of_kind.further(path, next)) { "More" } }
-        }
-    }
-}
-
-fn controls(app: &App, filter: &Filter, path: &str) -> Markup {
-    let accounts = app.shared().accounts();
-    let agents = accounts.agents.keys().take(500);
-    html! {
-        form .controls method="get" action=(path) role="search" {
-            label .unseen-title for="q" { "Search" }
-            input #q name="q" type="search" placeholder="Search" value=[filter.words.as_deref()] maxlength="200";
-            label .unseen-title for="agent" { "Agent" }
-            select #agent name="agent" {
-                option value="" { "All agents" }
-                @for agent in agents {
-                    option value=(agent) selected[filter.agent.as_deref() == Some(agent)] { (show::plain_excerpt(agent, 60)) }
-                }
-            }
-            label .unseen-title for="type" { "Type" }
-            select #type name="type" {
-                option value="" { "All types" }
-                @for kind in Kind::ALL {
-                    option value=(kind.as_str()) selected[filter.kind == Some(kind)] { (kind.as_str()) }
-                }
-            }
-            label .unseen-title for="days" { "Age" }
-            select #days name="days" {
-                @for (days, text) in [("", "Any age"), ("1", "Today"), ("7", "A week"), ("30", "A month")] {
-                    option value=(days) selected[filter.days.map(|days| days.to_string()).unwrap_or_default() == days] { (text) }
-                }
-            }
-            @if path == "/done" {
-                label .unseen-title for="status" { "Answer" }
-                select #status name="status" {
-                    option value="" { "All answers" }
-                    @for status in [Status::Approved, Status::Rejected, Status::Redirected] {
-                        option value=(status.as_str()) selected[filter.status == Some(status)] { (status.as_str()) }
-                    }
-                }
-            }
-            button { "Show" }
-            @if filter.narrows() { a href=(path) { "All" } }
         }
     }
 }

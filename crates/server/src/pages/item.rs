@@ -1,9 +1,7 @@
 //! One item, whole: what it says, what can be answered, and what became of it.
 
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{Command, Row, read::InboxAsk};
@@ -15,11 +13,13 @@ use wake::{DetailsFormat, Status};
 
 use crate::{
     App, Problem,
+    api::inbox as api,
     pages::{
         answer,
-        form::{Form, pairs},
+        form::{SignedForm, pairs},
         inbox::SNOOZED,
         layout::{page, token},
+        owner::{self, OwnerForm},
         session::Signed,
         when,
     },
@@ -28,7 +28,6 @@ use crate::{
 
 /// Deliveries of the same agent shown beside.
 const BESIDE: usize = 8;
-const FORM_BYTES: usize = 8 << 10;
 
 /// An item with its content.
 pub struct Item {
@@ -163,10 +162,29 @@ fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
                 @if let Some(edited) = &item.edited {
                     details open { summary { "As it was changed" } (changed(item, edited)) }
                 }
-                @if delivery.erased { p .hint { "Its content was erased by a retention rule." } }
+                @if delivery.erased { p .hint { "Its content was erased." } }
+                @else if signed.is_owner() { (erasure(signed, delivery.id)) }
             }
         }
     }
+}
+
+/// For an owner, who need not wait for a rule.
+fn erasure(signed: &Signed, id: Uuid) -> Markup {
+    let consequence = "Details, feedback and changes go for good. That they were there, and the answer, stay on the trail.";
+    let form = html! {
+        form method="post" action=(format!("/items/{id}/erase")) { (token(signed)) button { "Erase it now" } }
+    };
+    owner::sure("Erase its content", consequence, form)
+}
+
+pub async fn erase(
+    State(app): State<App>,
+    Path(id): Path,
+    OwnerForm { owner, .. }: OwnerForm,
+) -> Result<Response, Problem> {
+    api::erase_content(&app, &owner.admin, &id).await?;
+    Ok(Redirect::to(&format!("/items/{id}")).into_response())
 }
 
 /// What a person changed, against what was delivered.
@@ -257,6 +275,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
     let others = page.rows.iter().filter(|row| row.row.id != item.row.row.id);
     Ok(html! {
         h2 #beside-title { "Also from this agent" }
+        @if page.rows.len() < 2 { p .hint { "Nothing else so far." } }
         ul .plain {
             @for row in others.take(BESIDE) {
                 li {
@@ -271,12 +290,9 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
 /// Out of one's own sight for a while.
 pub async fn snooze(
     State(app): State<App>,
-    signed: Signed,
     Path(id): Path,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
     let now = app.shared().clock.now();
     let hours: Option<i64> = form.text("hours").parse().ok();

@@ -35,6 +35,16 @@ const OWNERS_PLACES: [(&str, &str, &str); 3] = [
 
 /// A page for someone who is signed in.
 pub fn page(signed: &Signed, here: &str, title: &str, main: Markup) -> Response {
+    signed_page(signed, here, title, html! {}, main)
+}
+
+/// The same, loaded again by itself where there is no script to look after it.
+pub fn reloading(signed: &Signed, here: &str, title: &str, seconds: u32, main: Markup) -> Response {
+    let head = html! { noscript { meta http-equiv="refresh" content=(seconds); } };
+    signed_page(signed, here, title, head, main)
+}
+
+fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Markup) -> Response {
     let owners = signed.is_owner().then_some(OWNERS_PLACES);
     let places = PLACES.into_iter().chain(owners.into_iter().flatten());
     let menu = html! {
@@ -54,7 +64,8 @@ pub fn page(signed: &Signed, here: &str, title: &str, main: Markup) -> Response 
             }
         }
     };
-    answer(StatusCode::OK, title, &signed.token, menu, main)
+    let head = html! { meta name="form-token" content=(signed.token); (head) };
+    answer(StatusCode::OK, title, head, menu, main)
 }
 
 /// The hidden field that shows where a form was made.
@@ -65,7 +76,7 @@ pub fn token(signed: &Signed) -> Markup {
 /// A page for whoever comes by.
 pub fn plain(status: StatusCode, title: &str, main: Markup) -> Response {
     let top = html! { header .top { span .brand { "Wakeful" } } };
-    answer(status, title, "", top, main)
+    answer(status, title, html! {}, top, main)
 }
 
 /// A short word about what went wrong.
@@ -98,7 +109,7 @@ pub async fn in_words(response: Response) -> Response {
     notice(status, title, text.unwrap_or("That did not work."))
 }
 
-fn answer(status: StatusCode, title: &str, token: &str, top: Markup, main: Markup) -> Response {
+fn answer(status: StatusCode, title: &str, head: Markup, top: Markup, main: Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -106,8 +117,8 @@ fn answer(status: StatusCode, title: &str, token: &str, top: Markup, main: Marku
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="form-token" content=(token);
                 title { (title) " · Wakeful" }
+                (head)
                 link rel="icon" type="image/svg+xml" href=(*ICON_PATH);
                 link rel="stylesheet" href=(*STYLE_PATH);
                 script type="module" src=(*SCRIPT_PATH) {}

@@ -9,7 +9,9 @@
 mod agents;
 mod answer;
 mod assets;
+mod by_agent;
 mod connect;
+mod filter;
 mod form;
 mod inbox;
 mod item;
@@ -22,6 +24,7 @@ mod settings;
 mod setup;
 mod sign_in;
 mod trail;
+mod verify;
 mod webhooks;
 mod when;
 
@@ -45,6 +48,7 @@ pub fn router() -> Router<App> {
         .route("/items/{id}/answer", post(answer::answer))
         .route("/items/{id}/undo", post(answer::undo))
         .route("/items/{id}/snooze", post(item::snooze))
+        .route("/items/{id}/erase", post(item::erase))
         .route("/answers", post(answer::many))
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(
@@ -62,7 +66,8 @@ pub fn router() -> Router<App> {
         .route("/agents/{id}/prompt", get(agents::prompt))
         .route("/connect", get(connect::page).post(connect::connect))
         .route("/trail", get(trail::page))
-        .route("/trail/verify", post(trail::verify))
+        .route("/trail/verify", get(verify::page).post(verify::start))
+        .route("/trail/export", post(verify::export))
         .route("/webhooks", get(webhooks::page))
         .route("/webhooks/allow", post(webhooks::allow))
         .route("/webhooks/remove", post(webhooks::remove))
@@ -75,6 +80,7 @@ pub fn router() -> Router<App> {
         .route("/people/sessions", post(people::end_sessions))
         .route("/settings", get(settings::page))
         .route("/settings/retention", post(settings::retain))
+        .route("/settings/rates", post(settings::set_rate))
         .layer(map_response(layout::in_words))
         .route("/assets/{name}", get(assets::serve))
 }

@@ -4,7 +4,7 @@
 //! again.
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
     response::Response,
 };
@@ -14,13 +14,14 @@ use crate::{
     App, Problem,
     auth::{Admin, record_denial},
     pages::{
+        form::Form,
         layout::{notice, page},
         session::Signed,
     },
 };
 
 /// Forms of owners are small; the largest holds certificates.
-pub const FORM_BYTES: usize = 256 << 10;
+const FORM_BYTES: usize = 256 << 10;
 
 /// An owner at a page.
 #[derive(Clone, Debug)]
@@ -47,6 +48,24 @@ impl FromRequestParts<App> for Owner {
             user: Some(name),
         };
         Ok(Owner { signed, admin })
+    }
+}
+
+/// A form of an owner, sent from a page of their own.
+#[derive(Debug)]
+pub struct OwnerForm {
+    pub owner: Owner,
+    pub form: Form,
+}
+
+impl FromRequest<App> for OwnerForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, app: &App) -> Result<OwnerForm, Response> {
+        let (mut parts, body) = request.into_parts();
+        let owner = Owner::from_request_parts(&mut parts, app).await?;
+        let form = Form::read(app, &owner.signed, &parts.headers, body, FORM_BYTES).await?;
+        Ok(OwnerForm { owner, form })
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use account::sign_in::sessions_of;
 use argon2::{Argon2, PasswordHash, PasswordHasher as _, PasswordVerifier as _};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use engine::Command;
@@ -17,7 +16,7 @@ use tokio::sync::Semaphore;
 use crate::{
     App,
     pages::{
-        form::Form,
+        form::SignedForm,
         layout::{notice, page as layout, token},
         session::Signed,
         when,
@@ -25,7 +24,6 @@ use crate::{
     transport::Peer,
 };
 
-const FORM_BYTES: usize = 8 << 10;
 /// Long enough that guessing is hopeless, and no rule beyond that.
 pub const LEAST_CHARS: usize = 12;
 const MOST_CHARS: usize = 256;
@@ -116,12 +114,9 @@ fn sessions(app: &App, signed: &Signed) -> Markup {
 
 pub async fn set(
     State(app): State<App>,
-    signed: Signed,
     peer: Peer,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let name = signed.user.name.clone();
     let has = app.shared().password(&name).await.ok().flatten().is_some();
     let now = app.shared().clock.now();
@@ -169,11 +164,8 @@ pub async fn keep(
 
 pub async fn end_session(
     State(app): State<App>,
-    signed: Signed,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let form = Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let session_id = form.text("session").to_owned();
     let accounts = app.shared().accounts();
     let own =

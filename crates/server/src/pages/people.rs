@@ -4,9 +4,7 @@ use std::ops::Bound;
 
 use account::{Role, User, UserState, command::Command as Ask, secret, sign_in::sessions_of};
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
@@ -16,9 +14,9 @@ use crate::{
     App, Problem,
     api::{fresh, users},
     pages::{
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, button, fault, once, refused, sure},
+        owner::{Owner, OwnerForm, button, fault, once, refused, sure},
         session::Signed,
         when,
     },
@@ -141,19 +139,13 @@ fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
 }
 
 /// The token that every person has is drawn and told to nobody.
-pub async fn create(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+pub async fn create(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let name = form.text("name").trim().to_owned();
     let role = Role::parse(form.text("role"));
-    Ok(match introduce(&app, &owner, name.clone(), role).await {
+    match introduce(&app, &owner, name.clone(), role).await {
         Ok(()) => shown_link(&app, &owner, name).await,
         Err(problem) => again(&app, &owner, &problem),
-    })
+    }
 }
 
 async fn introduce(
@@ -183,38 +175,20 @@ async fn shown_link(app: &App, owner: &Owner, name: String) -> Response {
     }
 }
 
-pub async fn link(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
-    Ok(shown_link(&app, &owner, form.text("name").to_owned()).await)
+pub async fn link(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
+    shown_link(&app, &owner, form.text("name").to_owned()).await
 }
 
-pub async fn role(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+pub async fn role(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let name = form.text("name").to_owned();
     let asked = match Role::parse(form.text("role")) {
         Some(role) => owner.admin.ask(&app, Ask::SetRole { name, role }).await,
         None => Err(Problem::not_found()),
     };
-    Ok(done(&app, &owner, asked))
+    done(&app, &owner, asked)
 }
 
-pub async fn set_state(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+pub async fn set_state(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let name = form.text("name").to_owned();
     let command = match form.text("state") {
         "active" => Some(Ask::ResumeUser { name }),
@@ -226,17 +200,14 @@ pub async fn set_state(
         Some(command) => owner.admin.ask(&app, command).await,
         None => Err(Problem::not_found()),
     };
-    Ok(done(&app, &owner, asked))
+    done(&app, &owner, asked)
 }
 
 pub async fn end_sessions(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Response {
     let name = form.text("name").to_owned();
     let asked = owner.admin.ask(&app, Ask::CloseSessions { name }).await;
-    Ok(done(&app, &owner, asked))
+    done(&app, &owner, asked)
 }

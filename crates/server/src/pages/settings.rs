@@ -1,11 +1,11 @@
-//! Settings: how long content is kept, and what is in force.
+//! Settings: how long content is kept, how much keys may deliver, and what is
+//! in force.
 
 use ::wake::{Kind, limits};
-use account::{Rate, command::Command as Ask, sign_in::MAX_SESSIONS};
+use account::{KeyKind, command::Command as Ask, sign_in::MAX_SESSIONS};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
@@ -13,9 +13,10 @@ use maud::{Markup, html};
 use crate::{
     App, Problem,
     pages::{
+        agents,
         form::Form,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, fault, refused},
+        owner::{Owner, OwnerForm, fault, refused},
         session::Signed,
         sign_in::{LINK_SECONDS, SESSION_SECONDS},
         when,
@@ -31,6 +32,7 @@ fn show(app: &App, signed: &Signed, problem: Option<&Problem>) -> Response {
         h1 { "Settings" }
         (fault(problem))
         (retention(app, signed))
+        (rates(app, signed))
         (in_force(app))
     };
     layout(signed, "/settings", "Settings", main)
@@ -71,8 +73,39 @@ fn retention(app: &App, signed: &Signed) -> Markup {
     }
 }
 
+fn rates(app: &App, signed: &Signed) -> Markup {
+    let accounts = app.shared().accounts();
+    html! {
+        section aria-labelledby="rates-title" {
+            h2 #rates-title { "How much keys may deliver" }
+            p .hint {
+                "Deliveries an hour/at once. For every key that was not given a rate of its own, from now on. "
+                "Reading is bounded by a multiple of it."
+            }
+            ul .plain {
+                @for keys in KeyKind::ALL {
+                    @let rate = accounts.usual_rate(keys);
+                    @let kind = keys.as_str();
+                    li data-keys=(kind) {
+                        form .controls method="post" action="/settings/rates" {
+                            (token(signed))
+                            input type="hidden" name="keys" value=(kind);
+                            strong { (kind) " keys" }
+                            span .about { (rate.per_hour) " an hour, " (rate.burst) " at once" }
+                            label .unseen-title for=(format!("rate-{kind}")) { "Rate of " (kind) " keys" }
+                            input #(format!("rate-{kind}")) name="rate" pattern="[0-9]+/[0-9]+" size="12"
+                                value=(format!("{}/{}", rate.per_hour, rate.burst));
+                            button .quiet name="set" value="rate" { "Set this rate" }
+                            @if rate != keys.rate() { button .quiet name="set" value="usual" { "As WAKE has it" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn in_force(app: &App) -> Markup {
-    let rate = |rate: Rate| format!("{} an hour, {} at once", rate.per_hour, rate.burst);
     let rows = [
         ("Address that agents use", app.settings.address.clone()),
         (
@@ -83,8 +116,6 @@ fn in_force(app: &App) -> Markup {
             "Headline, summary",
             format!("{} and {} characters", limits::HEADLINE, limits::SUMMARY),
         ),
-        ("A live key, unless it says otherwise", rate(Rate::LIVE)),
-        ("A test key, unless it says otherwise", rate(Rate::TEST)),
         (
             "An agent waits",
             format!(
@@ -128,13 +159,7 @@ fn in_force(app: &App) -> Markup {
     }
 }
 
-pub async fn retain(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+pub async fn retain(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let asked = match days(&form) {
         Ok(days) => {
             let kind = form.text("type").to_owned();
@@ -145,10 +170,32 @@ pub async fn retain(
         }
         Err(problem) => Err(problem),
     };
-    Ok(match asked {
+    done(&app, &owner, asked)
+}
+
+pub async fn set_rate(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
+    let asked = match wanted_rate(&form) {
+        Ok(command) => owner.admin.ask(&app, command).await,
+        Err(problem) => Err(problem),
+    };
+    done(&app, &owner, asked)
+}
+
+fn wanted_rate(form: &Form) -> Result<Ask, Problem> {
+    let keys = KeyKind::parse(form.text("keys")).ok_or_else(Problem::not_found)?;
+    let rate = match form.text("set") {
+        "usual" => None,
+        _ => Some(agents::rate(form.text("rate"))?),
+    };
+    Ok(Ask::SetRate { keys, rate })
+}
+
+/// Back to the page, or why not.
+fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
+    match asked {
         Ok(()) => Redirect::to("/settings").into_response(),
-        Err(problem) => refused(&problem, show(&app, &owner.signed, Some(&problem))),
-    })
+        Err(problem) => refused(&problem, show(app, &owner.signed, Some(&problem))),
+    }
 }
 
 /// An empty field is no way to say "for good": that must be said.

@@ -15,10 +15,10 @@ use crate::{
     App,
     api::fresh,
     pages::{
-        form::Form,
+        form::{Form, SignedForm},
         layout::{notice, plain},
         password,
-        session::{Signed, cookie},
+        session::cookie,
     },
     path::Path,
     transport::Peer,
@@ -177,11 +177,8 @@ async fn enter(app: &App, command: impl FnOnce(NewSession) -> account::Command) 
 
 pub async fn out(
     State(app): State<App>,
-    signed: Signed,
-    headers: HeaderMap,
-    body: Body,
+    SignedForm { signed, .. }: SignedForm,
 ) -> Result<Response, Response> {
-    Form::read(&app, &signed, &headers, body, FORM_BYTES).await?;
     let session_id = signed.session_id;
     let command = account::Command::CloseSession { session_id };
     let _ = app.engine.submit(Command::Enter { command }).await;

@@ -1,29 +1,25 @@
-//! The trail: what happened, newest first, and whether it still is what it was.
+//! The trail: what happened, newest first, and ways to find something in it.
 
-use std::time::Instant;
-
+use account::Event as AccountEvent;
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use engine::{
-    proof::{self, StoreReport},
+    look::{Look, Looked},
     read::Entry,
 };
+use inbox::Event as InboxEvent;
 use maud::{Markup, html};
-use tokio::sync::{Semaphore, oneshot};
 use trail::Micros;
+use wake::Event as WakeEvent;
 
 use crate::{
     App, Problem,
     api::trail as api,
     pages::{
-        agents::encoded,
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner},
         session::Signed,
         when,
     },
@@ -31,66 +27,158 @@ use crate::{
 
 /// Entries on one page.
 const ENTRIES: usize = 50;
-/// Verifying reads the whole log with every core: one at a time is plenty.
-static VERIFYING: Semaphore = Semaphore::const_new(1);
+const DAY_SECONDS: i64 = 86_400;
+/// Streams to choose from; the name of any other can be typed.
+const STREAMS: usize = 500;
+
+/// What is asked for, as it stands in the address.
+#[derive(Clone, Debug, Default)]
+struct Filter {
+    stream: String,
+    event_type: String,
+    actor: String,
+    words: String,
+    /// Days, such as 2026-01-31, the last one included.
+    from: String,
+    to: String,
+    before: Option<u64>,
+}
+
+impl Filter {
+    fn read(query: &Option<String>) -> Filter {
+        let mut filter = Filter::default();
+        for (name, value) in pairs(query) {
+            let value: String = value.trim().chars().take(200).collect();
+            match name.as_str() {
+                "stream" => filter.stream = value,
+                "type" => filter.event_type = value,
+                "actor" => filter.actor = value,
+                "q" => filter.words = value,
+                "from" => filter.from = value,
+                "to" => filter.to = value,
+                "before" => filter.before = value.parse().ok(),
+                _ => {}
+            }
+        }
+        filter
+    }
+
+    fn fields(&self) -> [(&'static str, &str); 6] {
+        [
+            ("stream", &self.stream),
+            ("type", &self.event_type),
+            ("actor", &self.actor),
+            ("q", &self.words),
+            ("from", &self.from),
+            ("to", &self.to),
+        ]
+    }
+
+    fn narrows(&self) -> bool {
+        self.fields().iter().any(|(_, value)| !value.is_empty())
+    }
+
+    /// The same address, further back.
+    fn further(&self, before: u64) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        let given = self.fields().into_iter();
+        query.extend_pairs(given.filter(|(_, value)| !value.is_empty()));
+        query.append_pair("before", &before.to_string());
+        format!("/trail?{}", query.finish())
+    }
+
+    fn look(&self) -> Look {
+        let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        Look {
+            stream: given(&self.stream),
+            event_type: given(&self.event_type),
+            actor: given(&self.actor),
+            words: given(&self.words),
+            since: start_of(&self.from),
+            until: start_of(&self.to).map(|day| day.plus_seconds(DAY_SECONDS)),
+            at: self.before.filter(|before| *before <= i64::MAX as u64),
+            limit: ENTRIES,
+        }
+    }
+}
+
+/// The first moment of a day, by the server's own clock, which is UTC.
+fn start_of(day: &str) -> Option<Micros> {
+    Micros::parse(&format!("{day}T00:00:00Z"))
+}
 
 pub async fn page(
     State(app): State<App>,
     signed: Signed,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let (mut agent, mut before) = (None, None);
-    for (name, value) in pairs(&query) {
-        match name.as_str() {
-            "agent" => agent = Some(value),
-            "before" => before = value.parse().ok(),
-            _ => {}
-        }
-    }
-    show(&app, &signed, agent, before, html! {}).await
-}
-
-async fn show(
-    app: &App,
-    signed: &Signed,
-    agent: Option<String>,
-    before: Option<u64>,
-    outcome: Markup,
-) -> Result<Response, Problem> {
-    let before = before.filter(|before| *before <= i64::MAX as u64);
-    let (entries, next) = api::page(app, signed.is_owner(), agent.clone(), before, ENTRIES).await?;
+    let filter = Filter::read(&query);
+    let found = api::page(&app, signed.is_owner(), &filter.look()).await?;
     let now = app.shared().clock.now();
     let main = html! {
         h1 { "Trail" }
-        (outcome)
-        (filter(app, agent.as_deref()))
-        @if entries.is_empty() { p .calm { "Nothing to show here." } }
-        ol .plain { @for entry in &entries { (self::entry(entry, now)) } }
-        @if let Some(next) = next { p { a rel="next" href=(further(agent.as_deref(), next)) { "Earlier" } } }
-        (seal(app, signed).await?)
+        (controls(&app, &signed, &filter))
+        p { a .hint href="#seal-title" { @if signed.is_owner() { "Verify or export it" } @else { "Check it yourself" } } }
+        @if found.entries.is_empty() && found.next.is_none() { p .calm { "Nothing to show here." } }
+        ol .plain { @for entry in &found.entries { (self::entry(entry, now)) } }
+        (further(&filter, &found))
+        (seal(&app, &signed).await?)
     };
-    Ok(layout(signed, "/trail", "Trail", main))
+    Ok(layout(&signed, "/trail", "Trail", main))
 }
 
-fn further(agent: Option<&str>, before: u64) -> String {
-    match agent {
-        Some(agent) => format!("/trail?agent={}&before={before}", encoded(agent)),
-        None => format!("/trail?before={before}"),
+/// One request looks only so far: a page that is not full says how far.
+fn further(filter: &Filter, found: &Looked) -> Markup {
+    let is_full = found.entries.len() == ENTRIES;
+    html! {
+        @if let Some(next) = found.next {
+            p {
+                @if !is_full { span .hint { "Looked back to entry " (next + 1) ". " } }
+                a rel="next" href=(filter.further(next)) { @if is_full { "Earlier" } @else { "Look further back" } }
+            }
+        }
     }
 }
 
-fn filter(app: &App, chosen: Option<&str>) -> Markup {
+/// Every type of event there is, of those one may see.
+fn types(signed: &Signed) -> impl Iterator<Item = &'static str> {
+    let owners = signed.is_owner().then_some(AccountEvent::TYPES);
+    let all = [WakeEvent::TYPES, InboxEvent::TYPES]
+        .into_iter()
+        .chain(owners);
+    all.flatten().copied()
+}
+
+fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
     let accounts = app.shared().accounts();
+    let agents = accounts.agents.keys().map(|agent| format!("agent/{agent}"));
+    let people = accounts.users.keys().map(|name| format!("account/{name}"));
+    let owners = signed
+        .is_owner()
+        .then_some(std::iter::once("admin".to_owned()).chain(people.take(STREAMS)));
+    let streams = owners.into_iter().flatten().chain(agents.take(STREAMS));
     html! {
         form .controls method="get" action="/trail" role="search" {
-            label .unseen-title for="agent" { "Agent" }
-            select #agent name="agent" {
-                option value="" { "Everything" }
-                @for agent in accounts.agents.keys().take(500) {
-                    option value=(agent) selected[chosen == Some(agent)] { (show::plain_excerpt(agent, 60)) }
+            label .unseen-title for="q" { "Search" }
+            input #q name="q" type="search" placeholder="Delivery id or text" value=(filter.words) maxlength="200";
+            label .unseen-title for="type" { "Event" }
+            select #type name="type" {
+                option value="" { "All events" }
+                @for name in types(signed) {
+                    option value=(name) selected[filter.event_type == name] { (name.replace('_', " ")) }
                 }
             }
+            label .unseen-title for="stream" { "Stream" }
+            input #stream name="stream" list="streams" placeholder="Stream" value=(filter.stream) autocapitalize="none" spellcheck="false";
+            datalist #streams { @for stream in streams { option value=(stream) {} } }
+            label .unseen-title for="actor" { "By" }
+            input #actor name="actor" placeholder="By whom" value=(filter.actor) autocapitalize="none" spellcheck="false";
+            span .pair {
+                label for="from" { "From" } input #from name="from" type="date" value=(filter.from);
+                label for="to" { "to" } input #to name="to" type="date" value=(filter.to);
+            }
             button { "Show" }
+            @if filter.narrows() { a href="/trail" { "All" } }
         }
     }
 }
@@ -119,7 +207,11 @@ async fn seal(app: &App, signed: &Signed) -> Result<Markup, Problem> {
         section aria-labelledby="seal-title" {
             h2 #seal-title { "To check it yourself" }
             @if signed.is_owner() {
-                form method="post" action="/trail/verify" { (token(signed)) button { "Verify now" } }
+                div .controls {
+                    form method="post" action="/trail/verify" { (token(signed)) button { "Verify now" } }
+                    form method="post" action="/trail/export" { (token(signed)) button { "Export all of it" } }
+                    span .hint { "The export holds all content, readable, and verifies anywhere." }
+                }
             }
             p .hint { "The key that signs the log. Keep it somewhere else, with a checkpoint: no entry before it can then change unnoticed." }
             pre .copy { code { (key) } }
@@ -129,69 +221,4 @@ async fn seal(app: &App, signed: &Signed) -> Result<Markup, Problem> {
             }
         }
     })
-}
-
-pub async fn verify(
-    State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
-    let outcome = verified(&app).await;
-    let shown = show(&app, &owner.signed, None, None, outcome).await;
-    shown.map_err(IntoResponse::into_response)
-}
-
-async fn verified(app: &App) -> Markup {
-    let Ok(permit) = VERIFYING.try_acquire() else {
-        return said(
-            false,
-            html! { "It is being verified already. Ask again shortly." },
-        );
-    };
-    let started = Instant::now();
-    let (tell, told) = oneshot::channel();
-    let (app, runtime) = (app.clone(), tokio::runtime::Handle::current());
-    // A thread of its own: it takes as long as the log is, nobody else waits
-    // for it, and neither does the end of the server.
-    std::thread::spawn(move || {
-        let _permit = permit;
-        let shared = app.shared();
-        let key = shared.keys.log.verifier();
-        let store = shared.store.as_ref();
-        let quiet = |_, _| {};
-        let work = proof::verify(store, &shared.vault, Some(key), Vec::new(), &quiet);
-        let _ = tell.send(runtime.block_on(work).map_err(|fault| fault.to_string()));
-    });
-    let told = told.await;
-    let seconds = started.elapsed().as_secs_f64();
-    match told {
-        Ok(Ok(report)) => said(false, whole(&report, seconds)),
-        Ok(Err(fault)) => {
-            tracing::error!(fault, "the trail does not verify");
-            said(
-                true,
-                html! { strong { "It does not verify. " } (show::text(&fault)) },
-            )
-        }
-        Err(_) => said(
-            true,
-            html! { "It could not be verified to the end. The server's log says why." },
-        ),
-    }
-}
-
-fn whole(found: &StoreReport, seconds: f64) -> Markup {
-    let report = &found.report;
-    html! {
-        strong { "Verified: " (report.checkpoint.size) " entries" }
-        " of " (report.streams) " streams, in " (format!("{seconds:.1}")) " s. "
-        @if report.erased > 0 { (report.erased) " parts were erased by rules. " }
-        @if found.sealed > 0 { (found.sealed) " parts are encrypted with a key that is not here. " }
-    }
-}
-
-fn said(bad: bool, text: Markup) -> Markup {
-    html! { div .standing { p .fault[bad] role=(if bad { "alert" } else { "status" }) { (text) } } }
 }

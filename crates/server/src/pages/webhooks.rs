@@ -2,9 +2,7 @@
 //! the secrets that sign them.
 
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::HeaderMap,
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
@@ -15,9 +13,9 @@ use crate::{
     App, Problem,
     api::{agents, webhooks},
     pages::{
-        form::{Form, pairs},
+        form::pairs,
         layout::{page as layout, token},
-        owner::{FORM_BYTES, Owner, button, fault, once, refused},
+        owner::{Owner, OwnerForm, button, fault, once, refused},
         session::Signed,
         when,
     },
@@ -139,24 +137,18 @@ fn secret_form(app: &App, signed: &Signed) -> Markup {
 }
 
 /// Back to the page, or why not.
-async fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Result<Response, Response> {
+async fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Result<Response, Problem> {
     let Err(problem) = asked else {
         return Ok(Redirect::to("/webhooks").into_response());
     };
-    let shown = show(app, &owner.signed, None, Some(&problem)).await;
-    Ok(refused(
-        &problem,
-        shown.map_err(IntoResponse::into_response)?,
-    ))
+    let shown = show(app, &owner.signed, None, Some(&problem)).await?;
+    Ok(refused(&problem, shown))
 }
 
 pub async fn allow(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let networks = form.text("networks").split([',', ' ', '\n']);
     let networks: Vec<String> = networks
         .filter(|network| !network.is_empty())
@@ -171,33 +163,24 @@ pub async fn allow(
 
 pub async fn remove(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let asked = webhooks::forbid(&app, &owner.admin, form.text("pattern").to_owned()).await;
     done(&app, &owner, asked).await
 }
 
 pub async fn replay(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let asked = webhooks::send_again(&app, &owner.admin, form.text("callback")).await;
     done(&app, &owner, asked).await
 }
 
 pub async fn secret(
     State(app): State<App>,
-    owner: Owner,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Response> {
-    let form = Form::read(&app, &owner.signed, &headers, body, FORM_BYTES).await?;
+    OwnerForm { owner, form }: OwnerForm,
+) -> Result<Response, Problem> {
     let agent_id = form.text("agent_id");
     let made = agents::secret_for(&app, &owner.admin, agent_id).await;
     let secret = match made {

@@ -428,6 +428,20 @@ impl Store for Sqlite {
         .await
     }
 
+    async fn stream_number(&self, name: &str) -> Result<Option<u64>> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT no FROM streams WHERE name = ?1")?
+                .query_row([name], |row| records::number(row, 0))
+                .optional()
+        })
+    }
+
+    async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
+        self.read_long(move |connection| sweep::waiting(connection, &streams))
+            .await
+    }
+
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>> {
         self.read(|connection| records::hashes(connection, level, from, to))
     }

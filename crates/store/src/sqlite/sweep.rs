@@ -5,6 +5,8 @@
 //! pending lane deliveries leave, so its numbers are counted in blocks of 256,
 //! 256² and 256³: a count reads at most 256 rows of each.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
@@ -68,6 +70,23 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
 
 fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<AnswerRow>> {
     rows.next()?.map(records::answer).transpose()
+}
+
+/// How many deliveries of each of these streams are pending: kept numbers, one
+/// look-up for each.
+pub fn waiting(connection: &Connection, streams: &[u64]) -> rusqlite::Result<HashMap<u64, u64>> {
+    let mut waiting = HashMap::new();
+    for stream in streams {
+        let lane = Lane {
+            stream: *stream,
+            status: PENDING,
+        };
+        let pending = count(connection, lane, None)?;
+        if pending > 0 {
+            waiting.insert(*stream, pending);
+        }
+    }
+    Ok(waiting)
 }
 
 /// How many deliveries of a lane changed after `since`.

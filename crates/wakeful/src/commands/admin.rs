@@ -1,4 +1,4 @@
-//! Administration: people, keys, callbacks, retention.
+//! Administration: people, keys, callbacks, rates, retention.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Ending,
-    cli::{Key, Place, Retention, User, Webhook},
+    cli::{Key, Place, Rate, Retention, User, Webhook},
     connect::{As, connect},
     output::{line, print, print_body, print_json, say, table},
 };
@@ -269,6 +269,40 @@ pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
                 say("It will be sent again.")
             })
             .await
+        }
+    }
+}
+
+pub async fn rate(place: &Place, command: Rate) -> Result<Ending> {
+    match command {
+        Rate::Set { keys, rate } => {
+            let rate = match rate.as_str() {
+                "usual" => None,
+                text => Some(
+                    account::Rate::parse(text)
+                        .context("write PER_HOUR/BURST, both at least 1, or \"usual\"")?,
+                ),
+            };
+            let path = format!("/api/v1/rates/{}", encode(&keys));
+            ask(place, "PUT", &path, Some(json!({ "rate": rate })), |_| {
+                say("Done.")
+            })
+            .await
+        }
+        Rate::List => {
+            let show = |value: &Value| {
+                let mut rows = vec![["KEYS", "PER HOUR", "AT ONCE"].map(str::to_owned).to_vec()];
+                for keys in account::KeyKind::ALL.map(account::KeyKind::as_str) {
+                    let rate = &value["rates"][keys];
+                    rows.push(vec![
+                        keys.to_owned(),
+                        text(&rate["per_hour"]),
+                        text(&rate["burst"]),
+                    ]);
+                }
+                table(&rows);
+            };
+            ask(place, "GET", "/api/v1/rates", None, show).await
         }
     }
 }

@@ -26,6 +26,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::User(user) => admin::user(&place, user).await,
         Command::Key(key) => admin::key(&place, key).await,
         Command::Webhook(webhook) => admin::webhook(&place, webhook).await,
+        Command::Rate(rate) => admin::rate(&place, rate).await,
         Command::Retention(retention) => admin::retention(&place, retention).await,
         Command::Deliver(deliver) => agent::deliver(&place, deliver).await,
         Command::Response { id, wait } => agent::response(&place, &id, wait).await,

@@ -1,5 +1,7 @@
 //! Someone signed in to the pages, by a link and over plain HTTP.
 
+use std::sync::LazyLock;
+
 use reqwest::{Client, redirect::Policy};
 use serde_json::{Value, json};
 
@@ -13,10 +15,16 @@ pub struct Guest {
     pub cookie: String,
 }
 
+/// Making one takes longer than most requests. It keeps no connections, which
+/// would belong to the test that opened them.
+static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+    let client = Client::builder().no_proxy().redirect(Policy::none());
+    client.pool_max_idle_per_host(0).build().unwrap()
+});
+
 /// A client that shows redirects instead of following them.
 pub fn client() -> Client {
-    let client = Client::builder().no_proxy().redirect(Policy::none());
-    client.build().unwrap()
+    CLIENT.clone()
 }
 
 /// A one-time link for this person.

@@ -50,8 +50,16 @@ for (const [look, options] of looks) {
   const item = await page.locator("section .row a.head").first().getAttribute("href");
   await page.goto(item);
   await take("item");
-  const connect = await page.goto("/connect");
-  if (connect.ok()) await take("connect");
+  await page.goto("/connect");
+  await page.getByLabel("Agent id").fill("research-01");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.locator("[data-waiting-for]").waitFor();
+  await take("connect");
+  for (const [name, path] of [["trail", "/trail"], ["agents", "/?group=agent"]]) {
+    if (look !== "light") continue;
+    await page.goto(path);
+    await take(name);
+  }
   await context.close();
 }
 await browser.close();

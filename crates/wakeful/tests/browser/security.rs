@@ -11,8 +11,81 @@ use crate::{
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 /// Every path of a page that one reaches by signing in.
-const PAGES: [&str; 3] = ["/", "/done", "/you"];
+const PAGES: [&str; 13] = [
+    "/",
+    "/?group=agent",
+    "/done",
+    "/you",
+    "/agents",
+    "/agents/a/prompt",
+    "/connect",
+    "/trail",
+    "/trail?q=report",
+    "/trail/verify",
+    "/webhooks",
+    "/people",
+    "/settings",
+];
+/// Forms that are not about one item.
+const FORMS: [&str; 21] = [
+    "/answers",
+    "/you",
+    "/you/sessions",
+    "/sign-out",
+    "/agents/keys",
+    "/agents/keys/rotate",
+    "/agents/keys/revoke",
+    "/connect",
+    "/trail/verify",
+    "/trail/export",
+    "/webhooks/allow",
+    "/webhooks/remove",
+    "/webhooks/replay",
+    "/webhooks/secret",
+    "/people",
+    "/people/role",
+    "/people/state",
+    "/people/link",
+    "/people/sessions",
+    "/settings/retention",
+    "/settings/rates",
+];
+/// Those about one.
+const ITEM_FORMS: [&str; 4] = ["answer", "undo", "snooze", "erase"];
 const PASSWORD: &str = "a very long password";
+
+/// Whoever adds a page adds it to these lists, or says here why not.
+#[test]
+fn no_page_and_no_form_is_left_out_of_these_tests() {
+    let source = include_str!("../../../server/src/pages/mod.rs");
+    let (_, routes) = source.split_once("Router::new()").unwrap();
+    let mut paths = 0;
+    for route in routes.split(".route(").skip(1) {
+        let path = route.split('"').nth(1).unwrap();
+        let without_session = [
+            "/sign-in",
+            "/sign-in/{secret}",
+            "/setup/{secret}",
+            "/assets/{name}",
+        ];
+        if without_session.contains(&path) {
+            continue;
+        }
+        paths += 1;
+        let path = path.replace("/agents/{id}", "/agents/a");
+        let about_item = path.strip_prefix("/items/{id}");
+        if route.contains("get(") {
+            let item = about_item.is_some_and(|rest| ["", "/raw"].contains(&rest));
+            assert!(item || PAGES.contains(&path.as_str()), "the page {path}");
+        }
+        if route.contains("post(") {
+            let form = about_item.and_then(|rest| rest.strip_prefix('/'));
+            let item = form.is_some_and(|form| ITEM_FORMS.contains(&form));
+            assert!(item || FORMS.contains(&path.as_str()), "the form {path}");
+        }
+    }
+    assert!(paths > 30, "{paths}");
+}
 
 async fn get(house: &House, path: &str, headers: &[(&str, &str)]) -> Answer {
     send(house, "GET", path, headers, "").await
@@ -142,6 +215,16 @@ async fn a_session_that_someone_else_chose_is_not_taken_over() {
     let answer = sign_in(&house, &[("cookie", &fresh)], &credentials(PASSWORD)).await;
     assert_ne!(cookie(&answer), fresh);
 
+    // Nor can another site sign someone in as whom it likes.
+    for elsewhere in [
+        ("sec-fetch-site", "cross-site"),
+        ("origin", "https://evil.example"),
+    ] {
+        let answer = sign_in(&house, &[elsewhere], &credentials(PASSWORD)).await;
+        assert_eq!(answer.status, 403, "{elsewhere:?}");
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+
     // After signing out the old cookie is worth nothing.
     let token = form_token(&house, &ann).await;
     let headers = [FORM, ("cookie", &*ann.cookie)];
@@ -170,16 +253,9 @@ async fn another_site_cannot_answer_in_someones_name() {
     );
     assert_ne!(own, others);
     let sessions = ann.cookie.as_str();
-    let forms = [
-        format!("/items/{id}/answer"),
-        format!("/items/{id}/undo"),
-        format!("/items/{id}/snooze"),
-        "/answers".to_owned(),
-        "/you".to_owned(),
-        "/you/sessions".to_owned(),
-        "/sign-out".to_owned(),
-    ];
-    for path in &forms {
+    let about_it = ITEM_FORMS.map(|form| format!("/items/{id}/{form}"));
+    let forms = about_it.into_iter().chain(FORMS.map(str::to_owned));
+    for path in &forms.collect::<Vec<_>>() {
         let with = |token: &str| {
             format!(
                 "token={token}&status=approved&id={id}&confirmed=yes&new=long-enough-password&hours=1"
@@ -211,7 +287,10 @@ async fn another_site_cannot_answer_in_someones_name() {
             assert_eq!(answer.status, 403, "{path} as {kind}");
         }
         let asked = get(&house, path, &[("cookie", sessions)]).await.status;
-        assert!(asked == 405 || path == "/you", "{path} answers to GET");
+        assert!(
+            asked == 405 || PAGES.contains(&path.as_str()),
+            "{path} answers to GET"
+        );
     }
 
     // The API takes the cookie, but changes nothing without what only a page knows.
@@ -366,12 +445,12 @@ async fn an_agents_key_opens_no_page_and_decides_nothing() {
             assert!(answer.header("location").unwrap().starts_with("/sign-in"));
         }
         let body = format!("status=approved&id={id}&confirmed=yes&token=");
-        for path in ["answer", "undo", "snooze"] {
+        for path in ITEM_FORMS {
             let path = format!("/items/{id}/{path}");
             let answer = send(&house, "POST", &path, &headers, &body).await;
             assert_eq!(answer.header("location"), Some("/sign-in"), "{path}");
         }
-        for path in ["/answers", "/you", "/you/sessions", "/sign-out"] {
+        for path in FORMS {
             let answer = send(&house, "POST", path, &headers, &body).await;
             assert_eq!(answer.header("location"), Some("/sign-in"), "{path}");
         }
@@ -382,6 +461,11 @@ async fn an_agents_key_opens_no_page_and_decides_nothing() {
         ("GET", "/api/v1/inbox".to_owned()),
         ("GET", "/api/v1/events".to_owned()),
         ("POST", "/api/v1/users/ann/sign-in-link".to_owned()),
+        ("DELETE", format!("/api/v1/inbox/{id}/content")),
+        ("PUT", "/api/v1/rates/live".to_owned()),
+        ("POST", "/api/v1/trail/export".to_owned()),
+        ("POST", "/api/v1/trail/verification".to_owned()),
+        ("GET", "/api/v1/trail".to_owned()),
     ] {
         let body = (method == "POST").then(|| json!({ "status": "approved" }));
         let answer = house.send(method, &path, Some(&key), body).await;

@@ -7,7 +7,13 @@ use crate::{
     harness::House,
 };
 
-const OWNERS_PAGES: [&str; 4] = ["/connect", "/webhooks", "/people", "/settings"];
+const OWNERS_PAGES: [&str; 5] = [
+    "/connect",
+    "/webhooks",
+    "/people",
+    "/settings",
+    "/trail/verify",
+];
 const PAGES: [&str; 3] = ["/agents", "/agents/a/prompt", "/trail"];
 
 /// Every form of an owner, filled in so that it would change something.
@@ -40,6 +46,11 @@ fn forms(key_id: &str) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ),
         ("/people/link", vec![field("name", "vic")]),
         ("/people/sessions", vec![field("name", "vic")]),
+        ("/trail/export", vec![]),
+        (
+            "/settings/rates",
+            vec![field("keys", "live"), field("rate", "1/1")],
+        ),
         (
             "/settings/retention",
             vec![field("type", "update"), field("days", "1")],
@@ -72,7 +83,15 @@ async fn scene() -> Scene {
 /// All that a form could change.
 async fn state(scene: &Scene) -> Vec<Value> {
     let mut state = Vec::new();
-    for path in ["keys", "agents", "users", "webhooks/allowlist", "retention"] {
+    for path in [
+        "keys",
+        "agents",
+        "users",
+        "webhooks/allowlist",
+        "retention",
+        "rates",
+        "trail/verification",
+    ] {
         state.push(
             scene
                 .house
@@ -100,7 +119,7 @@ async fn an_owner_opens_every_page_and_others_only_those_that_are_for_all() {
         for path in PAGES {
             let page = other.page(path).await;
             assert!(!page.contains("href=\"/people\""), "{path}");
-            assert!(!page.contains("action=\"/agents") && !page.contains("action=\"/trail/verify"));
+            assert!(!page.contains("action=\"/agents") && !page.contains("action=\"/trail/"));
         }
         for path in OWNERS_PAGES {
             let answer = other.get(path).await;

@@ -6,8 +6,10 @@ mod harness;
 
 mod agents;
 mod browser;
+mod by_agent;
 mod connect;
 mod doors;
+mod erasing;
 mod people;
 mod settings;
 mod trail;

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{browser::Browser, harness::House};
+use crate::{
+    browser::Browser,
+    harness::{House, delivery},
+};
 
 async fn rules(house: &House, token: &str) -> Value {
     house.get("/api/v1/retention", token).await.json()["retention_days"].clone()
@@ -16,6 +19,7 @@ async fn an_owner_sets_how_long_content_is_kept() {
     for shown in [
         house.address().as_str(),
         "500 an hour, 50 at once",
+        "20 an hour, 5 at once",
         "1024 KiB",
     ] {
         assert!(page.contains(shown), "{shown} in {page}");
@@ -38,4 +42,41 @@ async fn an_owner_sets_how_long_content_is_kept() {
     let keep = [("type", "update"), ("keep", "always"), ("days", "30")];
     ann.done("/settings/retention", &keep, "/settings").await;
     assert_eq!(rules(&house, &token).await, json!({}));
+}
+
+#[tokio::test]
+async fn an_owner_sets_how_much_keys_may_deliver() {
+    let (house, token) = House::start().await;
+    let key = house.key_with("a", &[]);
+    let ann = Browser::of(&house, "ann").await;
+    let rates = || async { house.get("/api/v1/rates", &token).await.json()["rates"].clone() };
+    let before = rates().await;
+    assert!(!ann.page("/settings").await.contains("As WAKE has it"));
+    let set = |keys, rate| [("keys", keys), ("set", "rate"), ("rate", rate)];
+    ann.done("/settings/rates", &set("live", "60/1"), "/settings")
+        .await;
+    assert_eq!(rates().await["live"], json!({ "burst": 1, "per_hour": 60 }));
+    let page = ann.page("/settings").await;
+    assert!(
+        page.contains("60 an hour, 1 at once") && page.contains("As WAKE has it"),
+        "{page}"
+    );
+    assert!(ann.page("/agents").await.contains("60 an hour, 1 at once"));
+    house.deliver(&key, "a", json!({})).await;
+    let refused = house
+        .post("/wake/v1/deliver", &key, delivery("a", json!({})))
+        .await;
+    refused.is_problem(429, "rate_limited", None);
+    for (keys, rate, status, words) in [
+        ("live", "", 422, "such as 500/50"),
+        ("live", "0/1", 422, "both at least 1"),
+        ("live", "many", 422, "such as 500/50"),
+        ("other", "1/1", 404, "nothing here"),
+    ] {
+        ann.refused("/settings/rates", &set(keys, rate), status, words)
+            .await;
+    }
+    let usual = [("keys", "live"), ("set", "usual"), ("rate", "60/1")];
+    ann.done("/settings/rates", &usual, "/settings").await;
+    assert_eq!(rates().await, before);
 }

@@ -68,6 +68,19 @@ fn administration() -> Vec<(&'static str, String, Option<Value>)> {
             Some(json!({ "days": 1 })),
         ),
         ("POST", "/api/v1/retention/run".into(), None),
+        (
+            "PUT",
+            "/api/v1/rates/live".into(),
+            Some(json!({ "rate": null })),
+        ),
+        ("GET", "/api/v1/trail/verification".into(), None),
+        ("POST", "/api/v1/trail/verification".into(), None),
+        ("POST", "/api/v1/trail/export".into(), None),
+        (
+            "DELETE",
+            "/api/v1/inbox/00000000-0000-4000-8000-000000000000/content".into(),
+            None,
+        ),
     ]
 }
 
@@ -87,6 +100,7 @@ fn reading(id: &str) -> Vec<String> {
         "/api/v1/webhooks/allowlist".into(),
         "/api/v1/webhooks/callbacks".into(),
         "/api/v1/retention".into(),
+        "/api/v1/rates".into(),
         "/api/v1/trail".into(),
         "/api/v1/trail/consistency?from=1".into(),
     ]

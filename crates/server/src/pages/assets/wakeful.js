@@ -159,6 +159,18 @@ function arrived({ stream, facts }) {
   delete waiting.dataset.waitingFor;
 }
 
+// A verification that runs on the server: how far it is, until it has ended.
+async function verifying() {
+  const bar = $("#verifying progress");
+  if (!bar) return;
+  try {
+    const { running } = await (await fetch("/api/v1/trail/verification")).json();
+    if (!running) return location.reload();
+    [bar.max, bar.value] = [running.entries || 1, running.read];
+  } catch { /* It is asked again. */ }
+  setTimeout(verifying, 500);
+}
+
 let fresh = 0;
 // What was sent must arrive: a page that is being left is not loaded again.
 let leaving = false;
@@ -280,3 +292,4 @@ if (location.hash === "#change" && $("#redirect")) {
   edited?.focus();
 }
 if (token) live();
+verifying();

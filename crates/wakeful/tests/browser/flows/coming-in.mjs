@@ -1,6 +1,7 @@
 // The setup link, a one-time link, a password, sessions, and where `next` may lead.
 
-import { ask, flow, given, holds, PHONE, same } from "./browser.mjs";
+import { Audit } from "./axe.mjs";
+import { ask, fits, flow, given, holds, PHONE, same, WIDE } from "./browser.mjs";
 
 const path = (page) => new URL(page.url()).pathname;
 const first = "correct horse battery";
@@ -22,6 +23,19 @@ await flow("coming-in", async (stage) => {
   const ann = await stage.window();
   await ann.goto("/");
   holds(path(ann) === "/sign-in", "whoever is not signed in is asked to sign in");
+
+  // The page that only the first person sees.
+  const audits = new Audit();
+  for (const colorScheme of ["light", "dark"]) {
+    for (const size of [WIDE, PHONE, { width: 640, height: 400 }]) {
+      const page = await stage.window({ size, colorScheme, bypassCSP: true });
+      await page.goto(given.setup);
+      await audits.look(page, `the setup page, ${colorScheme} at ${size.width} px`);
+      await fits(page, `the setup page fits the window, ${colorScheme} at ${size.width} px`);
+      await page.context().close();
+    }
+  }
+  audits.end(6);
 
   // The first person.
   await ann.goto(given.setup);

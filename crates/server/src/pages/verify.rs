@@ -1,0 +1,92 @@
+//! Whether the trail still is what it was: verified on the server, one at a
+//! time. The page says how far it is; with JavaScript without being loaded
+//! again.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Redirect, Response},
+};
+use maud::{Markup, html};
+use trail::Micros;
+
+use crate::{
+    App, Problem,
+    pages::{
+        layout::{page as layout, reloading, token},
+        owner::{Owner, OwnerForm},
+        session::Signed,
+        when,
+    },
+    walk::{self, Outcome, Progress},
+};
+
+/// How often the page is loaded again while it is being verified.
+const SECONDS: u32 = 2;
+
+pub async fn start(State(app): State<App>, _: OwnerForm) -> Result<Response, Problem> {
+    walk::verify(&app)?;
+    Ok(Redirect::to("/trail/verify").into_response())
+}
+
+pub async fn export(State(app): State<App>, _: OwnerForm) -> Result<Response, Problem> {
+    walk::export(&app).await
+}
+
+pub async fn page(State(app): State<App>, owner: Owner) -> Response {
+    let verification = app.walks.verification();
+    let now = app.shared().clock.now();
+    let main = html! {
+        p .about { a .back href="/trail" { "Trail" } }
+        h1 { "Verifying the trail" }
+        @match &verification.running {
+            Some(progress) => (running(progress)),
+            None => {
+                @match &verification.last {
+                    Some(outcome) => (ended(outcome, now)),
+                    None => p { "It was not verified since the server started." },
+                }
+                (again(&owner.signed))
+            },
+        }
+        p .hint {
+            "Every entry is read and compared with the signed checkpoint, with the key this server has. "
+            "Who does not trust the server exports the trail and verifies it elsewhere."
+        }
+    };
+    match verification.running {
+        Some(_) => reloading(&owner.signed, "/trail", "Verifying", SECONDS, main),
+        None => layout(&owner.signed, "/trail", "Verified", main),
+    }
+}
+
+fn running(progress: &Progress) -> Markup {
+    html! {
+        div #verifying .standing {
+            label for="read" { "Reading " (progress.entries) " entries" }
+            progress #read max=(progress.entries.max(1)) value=(progress.read) {}
+        }
+    }
+}
+
+fn ended(outcome: &Outcome, now: Micros) -> Markup {
+    let bad = !outcome.verified;
+    html! {
+        div .standing {
+            p .fault[bad] role=(if bad { "alert" } else { "status" }) {
+                @if let Some(detail) = &outcome.detail {
+                    strong { "It does not verify. " } (show::text(detail))
+                } @else {
+                    strong { "Verified: " (outcome.entries) " entries" }
+                    " of " (outcome.streams) " streams, in " (format!("{:.1}", outcome.seconds)) " s. "
+                    @if outcome.erased > 0 { (outcome.erased) " parts were erased. " }
+                    @if outcome.sealed > 0 { (outcome.sealed) " parts are encrypted with a key that is not here. " }
+                }
+                " " span .hint { (when::ago(outcome.ended_at, now)) }
+            }
+        }
+    }
+}
+
+fn again(signed: &Signed) -> Markup {
+    html! { form method="post" action="/trail/verify" { (token(signed)) button { "Verify now" } } }
+}
