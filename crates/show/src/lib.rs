@@ -97,6 +97,18 @@ pub fn text_diff(old: &str, new: &str) -> Markup {
     html.finish()
 }
 
+/// Whether a browser can put the exact `text` into an editor in no time.
+pub fn can_be_edited(text: &str) -> bool {
+    let mut piled = 0;
+    text.chars().all(|character| {
+        piled = match unseen::is_combining(character) {
+            true => piled + 1,
+            false => 0,
+        };
+        piled <= limits::EDITED_COMBINING_MARKS
+    })
+}
+
 /// Writes as much of `text` as is shown of anything.
 fn write_cut(html: &mut Html, text: &str) {
     let (shown, whole) = cut(text);
