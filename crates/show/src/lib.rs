@@ -31,7 +31,7 @@ use cut::{clip, cut};
 use html::Html;
 
 pub use excerpt::plain_excerpt;
-pub use format::{Format, Shown, details};
+pub use format::{Format, Shown, details, format};
 
 /// Said where something was left out of a shown form.
 const IN_RAW: &str = "… the rest is in the raw form";

@@ -11,10 +11,11 @@ use maud::{Markup, html};
 use serde_json::value::RawValue;
 use trail::Micros;
 use uuid::Uuid;
-use wake::{DetailsFormat, Status};
+use wake::Status;
 
 use crate::{
     App, Problem,
+    api::inbox::asked,
     pages::{
         answer,
         form::{Form, pairs},
@@ -173,7 +174,7 @@ fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
 fn changed(item: &Item, edited: &RawValue) -> Markup {
     match item.details.as_ref().map(|details| details.get()) {
         Some(details) => show::text_diff(&plain(details), &plain(edited.get())),
-        None => show::details(edited.get(), format_of(edited, None)).body,
+        None => show::details(edited.get(), None).body,
     }
 }
 
@@ -185,20 +186,11 @@ pub fn plain(json: &str) -> String {
     }
 }
 
-pub fn format_of(content: &RawValue, given: Option<DetailsFormat>) -> show::Format {
-    match wake::delivery::shown_format(content, given) {
-        DetailsFormat::Text => show::Format::Text,
-        DetailsFormat::Markdown => show::Format::Markdown,
-        DetailsFormat::Json => show::Format::Json,
-        DetailsFormat::Diff => show::Format::Diff,
-    }
-}
-
 fn content(item: &Item) -> Markup {
     let Some(details) = &item.details else {
         return html! {};
     };
-    let shown = show::details(details.get(), format_of(details, item.row.details_format()));
+    let shown = show::details(details.get(), asked(item.row.details_format()));
     html! {
         section .content aria-labelledby="details-title" {
             h2 #details-title { "Details" }
