@@ -262,7 +262,7 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
                     li .row {
                         input type="hidden" name="id" value=(item.row.row.id);
                         span .head { (show::text(&item.row.row.headline)) }
-                        span .about { (show::text(&item.row.agent_id)) }
+                        span .about { bdi { (show::text(&item.row.agent_id)) } }
                         p .summary { (show::text(&show::plain_excerpt(&item.row.row.summary, 240))) }
                     }
                 }

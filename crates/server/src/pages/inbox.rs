@@ -278,7 +278,7 @@ fn row(row: &Row, seen: bool, now: Micros, signed: &Signed) -> Markup {
                 (show::text(&delivery.headline))
             }
             span .about {
-                span .agent { (show::text(&row.agent_id)) }
+                bdi .agent { (show::text(&row.agent_id)) }
                 @if delivery.test { " " span .mark { "test" } }
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }

@@ -72,7 +72,10 @@ pub async fn show(
     note_seen(&app, &signed, item.row.row.id).await?;
     let fault = pairs(&query).find(|(name, _)| name == "fault");
     let main = whole(&app, &signed, &item, fault.map(|(_, fault)| fault)).await?;
-    let title = show::plain_excerpt(&item.row.row.headline, 80);
+    let title = match show::plain_excerpt(&item.row.row.headline, 80) {
+        blank if blank.is_empty() => "A delivery".to_owned(),
+        title => title,
+    };
     Ok(page(&signed, "/", &title, main))
 }
 
@@ -107,7 +110,7 @@ async fn whole(
     Ok(html! {
         article .item data-id=(delivery.id) data-open=(item.is_open()) {
             (heading(item, now))
-            @if let Some(fault) = &fault { p .fault role="alert" { (fault) } }
+            @if let Some(fault) = &fault { p .fault role="alert" { (show::text(fault)) } }
             (standing(signed, item, now))
             (content(item))
             @if item.is_open() && signed.may_answer() { (answer::form(signed, item, aside)) }
@@ -124,8 +127,8 @@ fn heading(item: &Item, now: Micros) -> Markup {
         p .about {
             a .back href="/" { "Inbox" } " · "
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
-            span .agent { (show::text(&item.row.agent_id)) }
-            " (" (show::text(&delivery.provider)) ") "
+            bdi .agent { (show::text(&item.row.agent_id)) }
+            " (" bdi { (show::text(&delivery.provider)) } ") "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }
@@ -226,7 +229,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
             ol .plain {
                 @for entry in &entries {
                     li {
-                        span .event { (entry.event_type.replace('_', " ")) } " by " (show::text(&entry.actor))
+                        span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
                         a .place href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
                     }
@@ -252,7 +255,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
         ul .plain {
             @for row in others.take(BESIDE) {
                 li {
-                    a href=(format!("/items/{}", row.row.id)) { (show::text(&show::plain_excerpt(&row.row.headline, 80))) }
+                    a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
                     " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }
                 }
             }
