@@ -10,5 +10,6 @@ mod coming_in;
 mod deciding;
 mod flow;
 mod guest;
+mod hostile;
 mod pictures;
 mod security;
