@@ -6,7 +6,7 @@ use maud::Markup;
 use crate::{
     IN_RAW,
     cut::cut,
-    diff,
+    diff::{self, Diff},
     html::Html,
     json::{self, Json},
     limits::MARKUP_BYTES,
@@ -48,28 +48,66 @@ pub struct Shown {
     pub format: Format,
 }
 
-/// Shows the JSON text of a string or an object.
+/// Shows the JSON text of a string or an object, in the form asked for where it
+/// fits that form.
 ///
-/// A string is shown in the form asked for. As JSON it is shown when what it
-/// spells is an object or array of its own, as many agents send it.
-pub fn details(json: &str, format: Format) -> Shown {
-    let Some(inside) = string(json) else {
-        return match Json::parse(json) {
-            Some(tree) => shown(Format::Json, |html| tree.write(html)),
-            None => as_text(json),
+/// As JSON a string is shown when what it spells is an object or array of its
+/// own, as many agents send it. When no form is asked for, a string is a diff if
+/// all of it is one, else Markdown.
+pub fn details(json: &str, asked: impl Into<Option<Format>>) -> Shown {
+    let inside = string(json);
+    Content::read(json, inside.as_deref(), asked.into()).show()
+}
+
+/// The form in which [`details`] shows the same.
+pub fn format(json: &str, asked: impl Into<Option<Format>>) -> Format {
+    let inside = string(json);
+    Content::read(json, inside.as_deref(), asked.into()).format()
+}
+
+/// Content, read in the form in which it is shown. There is no second place
+/// that decides what is a diff or JSON.
+enum Content<'t> {
+    Text(&'t str),
+    Markdown(&'t str),
+    Json(Json<'t>),
+    Diff(Diff<'t>),
+}
+
+impl<'t> Content<'t> {
+    /// `inside` is what `json` spells if it is a string.
+    fn read(json: &'t str, inside: Option<&'t str>, asked: Option<Format>) -> Content<'t> {
+        let Some(text) = inside else {
+            return Json::parse(json).map_or(Content::Text(json), Content::Json);
         };
-    };
-    match format {
-        Format::Text => as_text(&inside),
-        Format::Markdown => as_markdown(&inside).unwrap_or_else(|| as_text(&inside)),
-        Format::Json => match Json::parse(&inside).filter(|_| opens(&inside)) {
-            Some(tree) => shown(Format::Json, |html| tree.write(html)),
-            None => as_text(&inside),
-        },
-        Format::Diff => match diff::parse(&inside) {
-            Some(diff) => shown(Format::Diff, |html| diff::write(html, &diff)),
-            None => as_text(&inside),
-        },
+        match asked {
+            None => diff::parse(text).map_or(Content::Markdown(text), Content::Diff),
+            Some(Format::Text) => Content::Text(text),
+            Some(Format::Markdown) => Content::Markdown(text),
+            Some(Format::Json) => {
+                let tree = Json::parse(text).filter(|_| opens(text));
+                tree.map_or(Content::Text(text), Content::Json)
+            }
+            Some(Format::Diff) => diff::parse(text).map_or(Content::Text(text), Content::Diff),
+        }
+    }
+
+    fn format(&self) -> Format {
+        match self {
+            Content::Text(_) => Format::Text,
+            Content::Markdown(_) => Format::Markdown,
+            Content::Json(_) => Format::Json,
+            Content::Diff(_) => Format::Diff,
+        }
+    }
+
+    fn show(&self) -> Shown {
+        match self {
+            Content::Text(text) => as_text(text),
+            Content::Markdown(text) => as_markdown(text).unwrap_or_else(|| as_text(text)),
+            Content::Json(tree) => shown(Format::Json, |html| tree.write(html)),
+            Content::Diff(diff) => shown(Format::Diff, |html| diff::write(html, diff)),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 //! Three things can be written: a [`Tag`] (from the list in `tag.rs`), our own
 //! words (`&'static str`, so never what an agent sent), and text, which always
 //! passes [`escape`]. What was opened is on a stack and is closed from it, so
-//! the result is balanced whatever happens in between. There is a maximum size;
-//! what would be over it is not written, and a note says so.
+//! the result is balanced whatever happens in between. There is a maximum of
+//! bytes and of elements; what would be over it is not written, and a note says so.
 
 use std::fmt::Write;
 
@@ -13,22 +13,34 @@ use maud::{Markup, PreEscaped};
 use crate::{
     cut::clip,
     eye::{Eye, Piece},
+    limits::{ELEMENTS, ELEMENTS_IN_AUTO, MARKS},
     link::Target,
-    tag::{self, Tag},
+    tag::{self, Direction, Tag},
     unseen,
 };
 
 pub(crate) struct Html {
     out: String,
-    /// The names of the elements that are open; empty for one left out.
-    open: Vec<&'static str>,
+    open: Vec<Open>,
     room: usize,
+    /// Elements written so far, and how many of them are marks.
+    elements: usize,
+    marks: usize,
     /// What to say when something was left out.
     note: &'static str,
     cut: bool,
     full: bool,
     quiet: bool,
     eye: Eye,
+}
+
+/// An element that is open.
+struct Open {
+    /// Empty for one left out.
+    name: &'static str,
+    direction: Direction,
+    /// Elements written inside, up to the next that has a direction of its own.
+    inside: usize,
 }
 
 /// Makes text harmless in elements and in quoted attributes alike.
@@ -58,6 +70,8 @@ impl Html {
             out: String::new(),
             open: Vec::new(),
             room,
+            elements: 0,
+            marks: 0,
             note,
             cut: false,
             full: false,
@@ -68,8 +82,8 @@ impl Html {
 
     /// Opens an element, to be closed with [`Html::close`].
     pub fn open(&mut self, tag: Tag) {
-        if tag.name().is_empty() || self.is_silent() {
-            return self.open.push("");
+        if tag.name().is_empty() || !self.begins() {
+            return self.opened("", Direction::Inherited);
         }
         self.out.push('<');
         self.out.push_str(tag.name());
@@ -79,38 +93,69 @@ impl Html {
         if tag.name() == "pre" {
             self.out.push('\n');
         }
-        self.open.push(tag.name());
+        self.opened(tag.name(), tag.direction());
     }
 
     /// Opens a link. Only a [`Target`] can be where it leads.
     pub fn open_link(&mut self, target: &Target) {
-        if self.is_silent() {
-            return self.open.push("");
+        if !self.begins() {
+            return self.opened("", Direction::Inherited);
         }
         self.out.push_str("<a href=\"");
         escape(target.href(), &mut self.out);
         self.out
             .push_str("\" rel=\"noopener noreferrer nofollow\" target=\"_blank\" dir=\"auto\">");
-        self.open.push("a");
+        self.opened("a", Direction::FromContent);
     }
 
     /// Opens a numbered list that begins with `start`.
     pub fn open_numbered(&mut self, start: u64) {
-        if self.is_silent() {
-            return self.open.push("");
+        if !self.begins() {
+            return self.opened("", Direction::Inherited);
         }
         match start {
             1 => self.out.push_str("<ol>"),
             _ => _ = write!(self.out, "<ol start=\"{start}\">"),
         }
-        self.open.push("ol");
+        self.opened("ol", Direction::Inherited);
+    }
+
+    fn opened(&mut self, name: &'static str, direction: Direction) {
+        self.open.push(Open {
+            name,
+            direction,
+            inside: 0,
+        });
+    }
+
+    /// Whether one more element can be written; it counts from here on.
+    fn begins(&mut self) -> bool {
+        if self.is_silent() {
+            return false;
+        }
+        self.elements += 1;
+        self.full = self.elements > ELEMENTS || self.is_crowded();
+        !self.full
+    }
+
+    /// Counts an element where it stands; whether there are too many.
+    fn is_crowded(&mut self) -> bool {
+        let has_own = |open: &&mut Open| open.direction != Direction::Inherited;
+        self.open
+            .iter_mut()
+            .rev()
+            .find(has_own)
+            .is_some_and(|near| {
+                near.inside += 1;
+                near.direction == Direction::FromContent && near.inside > ELEMENTS_IN_AUTO
+            })
     }
 
     /// Closes what was opened last.
     pub fn close(&mut self) {
-        if let Some(name) = self.open.pop().filter(|name| !name.is_empty()) {
+        if let Some(open) = self.open.pop().filter(|open| !open.name.is_empty()) {
             self.out.push_str("</");
-            self.out.push_str(name);
+            self.out.push_str(open.name);
             self.out.push('>');
         }
     }
@@ -158,18 +203,27 @@ impl Html {
                     escape(part, &mut self.out);
                 }
                 Piece::Unseen(character, times) => self.mark(character, times),
-                Piece::Piled(times) => {
-                    _ = write!(
-                        self.out,
-                        "<span class=\"unseen\" title=\"{times} more combining marks\">+{times}</span>"
-                    );
-                }
+                Piece::Piled(times) => self.pile(times),
             }
         }
         self.eye = eye;
     }
 
+    /// Points out combining marks that are not shown.
+    fn pile(&mut self, times: usize) {
+        if self.begins_mark() {
+            _ = write!(
+                self.out,
+                "<span class=\"unseen\" title=\"{times} more combining marks\">+{times}</span>"
+            );
+        }
+    }
+
+    /// Points out a character that cannot be seen.
     fn mark(&mut self, character: char, times: usize) {
+        if !self.begins_mark() {
+            return;
+        }
         let code = u32::from(character);
         _ = write!(self.out, "<span class=\"unseen\" title=\"U+{code:04X} ");
         escape(&unseen::name(character), &mut self.out);
@@ -178,6 +232,12 @@ impl Html {
             _ = write!(self.out, " ×{times}");
         }
         self.out.push_str("</span>");
+    }
+
+    fn begins_mark(&mut self) -> bool {
+        self.marks += 1;
+        self.full |= self.marks > MARKS;
+        self.begins()
     }
 
     /// Says that something was left out here by a limit of the caller.
@@ -202,7 +262,7 @@ impl Html {
 
     /// Whether the element opened last was really written.
     pub fn is_inside_written(&self) -> bool {
-        self.open.last().is_some_and(|name| !name.is_empty())
+        self.open.last().is_some_and(|open| !open.name.is_empty())
     }
 
     fn is_silent(&mut self) -> bool {
@@ -216,7 +276,7 @@ impl Html {
             self.close();
         }
         if self.cut || self.full {
-            self.room = usize::MAX;
+            (self.room, self.elements) = (usize::MAX, 0);
             (self.full, self.quiet) = (false, false);
             self.open(tag::CUT);
             self.ours(self.note);

@@ -31,7 +31,7 @@ use cut::{clip, cut};
 use html::Html;
 
 pub use excerpt::plain_excerpt;
-pub use format::{Format, Shown, details};
+pub use format::{Format, Shown, details, format};
 
 /// Said where something was left out of a shown form.
 const IN_RAW: &str = "… the rest is in the raw form";
@@ -95,6 +95,18 @@ pub fn text_diff(old: &str, new: &str) -> Markup {
         html.leave_out();
     }
     html.finish()
+}
+
+/// Whether a browser can put the exact `text` into an editor in no time.
+pub fn can_be_edited(text: &str) -> bool {
+    let mut piled = 0;
+    text.chars().all(|character| {
+        piled = match unseen::is_combining(character) {
+            true => piled + 1,
+            false => 0,
+        };
+        piled <= limits::EDITED_COMBINING_MARKS
+    })
 }
 
 /// Writes as much of `text` as is shown of anything.

@@ -12,14 +12,30 @@ pub const LINES: usize = 5_000;
 /// stops text in which every character needs a mark of eighty bytes.
 pub const MARKUP_BYTES: usize = 4 << 20;
 
+/// Elements made of one piece of content, in the raw form too. A browser lays
+/// out so many in about half a second; a diff of 4 000 lines has as many.
+pub const ELEMENTS: usize = 20_000;
+/// Elements inside one that takes its direction from its content. For each, a
+/// browser looks for that direction again, so the time grows with the square:
+/// 2 000 in one paragraph take a tenth of a second, 60 000 took twenty.
+pub const ELEMENTS_IN_AUTO: usize = 2_000;
+/// Marks of unseen and piled up characters in one piece of content. Each breaks
+/// the text around it into pieces that a browser shapes and places one by one,
+/// and nobody reads so many.
+pub const MARKS: usize = 2_000;
+
 /// Text shown in the raw form: what `details` may have unless the operator
-/// allows more, so that by default the raw form is always whole.
+/// allows more, so that by default the raw form is whole.
 pub const RAW_BYTES: usize = 1 << 20;
 /// HTML made of the raw form; a quotation mark alone takes six bytes.
 pub const RAW_MARKUP_BYTES: usize = 8 << 20;
 
 /// Combining marks on one letter. No living script piles up more.
 pub const COMBINING_MARKS: usize = 5;
+
+/// The same where a text must be exact, in an editor: for more, a browser takes
+/// time that grows with the square, even while the editor is folded.
+pub const EDITED_COMBINING_MARKS: usize = 100;
 
 /// A longer address is not made a link: common servers refuse it anyway.
 pub const URL_BYTES: usize = 2_048;

@@ -22,6 +22,22 @@ impl Tag {
     pub fn attributes(self) -> &'static str {
         self.attributes
     }
+
+    /// How text in this element finds its direction.
+    pub fn direction(self) -> Direction {
+        match self.attributes {
+            own if own.contains("dir=\"auto\"") => Direction::FromContent,
+            own if own.contains("dir=") => Direction::Fixed,
+            _ => Direction::Inherited,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    Inherited,
+    Fixed,
+    FromContent,
 }
 
 const fn tag(name: &'static str, attributes: &'static str) -> Tag {

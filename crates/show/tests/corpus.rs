@@ -50,9 +50,15 @@ fn check(name: &str, form: &str, max: usize, make: impl FnOnce() -> String) {
 }
 
 fn check_details(name: &str, json: &str) {
-    for format in Format::ALL {
-        let form = format!("details as {}", format.as_str());
-        check(name, &form, MARKUP, || show::details(json, format).body.0);
+    for asked in Format::ALL.map(Some).into_iter().chain([None]) {
+        let form = format!("details as {asked:?}");
+        let mut format = None;
+        check(name, &form, MARKUP, || {
+            let shown = show::details(json, asked);
+            format = Some(shown.format);
+            shown.body.0
+        });
+        assert_eq!(format, Some(show::format(json, asked)), "{name}, {form}");
     }
 }
 

@@ -120,12 +120,22 @@ fn json_is_a_tree() {
 
 #[test]
 fn content_falls_back_to_what_it_is() {
-    let format = |json: &str, format| details(json, format).format;
+    let format = |json: &str, asked| details(json, asked).format;
     assert_eq!(format(r#""no diff""#, Format::Diff), Format::Text);
     assert_eq!(format(r#""no json""#, Format::Json), Format::Text);
     assert_eq!(format(r#""{\"a\":1}""#, Format::Json), Format::Json);
     assert_eq!(format(r#"{"a":1}"#, Format::Markdown), Format::Json);
     assert_eq!(format("{broken", Format::Markdown), Format::Text);
+}
+
+#[test]
+fn when_no_form_is_asked_for_content_is_shown_as_what_it_is() {
+    let format = |json: &str| details(json, None).format;
+    assert_eq!(format(r#"{"a":1}"#), Format::Json);
+    assert_eq!(format(&json!(DIFF).to_string()), Format::Diff);
+    assert_eq!(format(r#""So: --- a +++ b""#), Format::Markdown);
+    assert_eq!(format(r#""{\"a\":1}""#), Format::Markdown);
+    assert_eq!(format(r#""""#), Format::Markdown);
 }
 
 const DIFF: &str = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -3,2 +3,2 @@ f\n same\n-pay 10\n+pay 99\n";

@@ -62,13 +62,64 @@ fn the_raw_form_is_whole_up_to_what_the_door_takes_by_default() {
     assert!(more.contains("<span class=\"cut\">"), "no note");
 }
 
+/// Unseen characters of which each gets its own mark.
+fn unseen(count: usize) -> String {
+    "\u{200B}\u{200C}".chars().cycle().take(count).collect()
+}
+
+#[test]
+fn content_has_only_so_many_marks() {
+    let piled = |count| format!("a{}", "\u{301}".repeat(9)).repeat(count);
+    let marks = |html: &str| count(html, "class=\"unseen\"");
+    for make in [
+        |t: &str| text(t).0,
+        |t: &str| raw(t).0,
+        |t: &str| shown(t, Format::Text),
+    ] {
+        for hostile in [unseen, piled] {
+            assert!(!make(&hostile(limits::MARKS)).contains("class=\"cut\""));
+            let cut = make(&hostile(limits::MARKS + 1));
+            assert_eq!(marks(&cut), limits::MARKS);
+            assert!(cut.contains("class=\"cut\""), "no note");
+        }
+    }
+}
+
+#[test]
+fn one_paragraph_has_only_so_many_elements_and_the_next_begins_anew() {
+    let most = limits::ELEMENTS_IN_AUTO;
+    let paragraph = "*a* ".repeat(most);
+    let html = shown(&format!("{paragraph}\n\n{paragraph}"), Format::Markdown);
+    assert_eq!(count(&html, "<em>"), 2 * most);
+    assert!(!html.contains(NOTE));
+    for one in ["*a* ", "`a` ", "<https://a.example> ", "*_a_* ", "~~a~~ "] {
+        let html = shown(&one.repeat(most + 1), Format::Markdown);
+        assert!(html.ends_with(NOTE), "{one}");
+    }
+    // Code has a direction of its own and many words.
+    let code = format!("- x\n\n  ```rust\n  {}\n  ```", "1 ".repeat(2 * most));
+    assert!(!shown(&code, Format::Markdown).contains(NOTE));
+}
+
+#[test]
+fn content_has_only_so_many_elements() {
+    let row = "|b".repeat(limits::CELLS);
+    let head = format!("{row}|\n{}|\n", "|-".repeat(limits::CELLS));
+    let html = shown(
+        &format!("{head}{}", format!("{row}|\n").repeat(100)),
+        Format::Markdown,
+    );
+    assert!(html.ends_with(NOTE));
+    // One more for the note.
+    assert_eq!(count(&html, "<") - count(&html, "</"), limits::ELEMENTS + 1);
+}
+
 #[test]
 fn markup_never_outgrows_its_room() {
-    let marks = "\u{200B}\u{200C}".repeat(50_000);
-    for html in [text(&marks).0, shown(&marks, Format::Markdown)] {
-        assert!(html.len() < limits::MARKUP_BYTES + 200);
-        assert!(html.ends_with(NOTE));
-    }
+    let links = format!("<https://a.example/{}> ", "a".repeat(1_000)).repeat(250);
+    let html = shown(&"\"".repeat(limits::TEXT_BYTES), Format::Text);
+    assert!(html.len() < limits::MARKUP_BYTES);
+    assert!(shown(&links, Format::Markdown).len() < limits::MARKUP_BYTES);
 }
 
 #[test]
@@ -78,6 +129,14 @@ fn one_letter_carries_only_so_many_marks() {
     let html = text(&format!("{enough}\u{301}\u{301}b")).0;
     let mark = "<span class=\"unseen\" title=\"2 more combining marks\">+2</span>";
     assert_eq!(html, format!("{enough}{mark}b"));
+}
+
+#[test]
+fn a_letter_that_no_browser_can_edit_is_known() {
+    let marks = "\u{301}".repeat(limits::EDITED_COMBINING_MARKS);
+    assert!(show::can_be_edited(&format!("a{marks}a{marks}")));
+    assert!(!show::can_be_edited(&format!("a{marks}\u{302}")));
+    assert!(show::can_be_edited(&"a".repeat(limits::RAW_BYTES)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use trail::json;
 
-use crate::{Fault, diff, limits, webhook::CallbackUrl};
+use crate::{Fault, limits, webhook::CallbackUrl};
 
 /// Why the agent surfaces this work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -66,19 +66,6 @@ impl DetailsFormat {
 
     pub fn parse(text: &str) -> Option<DetailsFormat> {
         Self::ALL.into_iter().find(|format| format.as_str() == text)
-    }
-}
-
-/// How to show `details` to a person: as the agent said, else by what it is. An
-/// object is JSON; a string is a diff if all of it is one, else Markdown.
-pub fn shown_format(details: &RawValue, given: Option<DetailsFormat>) -> DetailsFormat {
-    if let Some(format) = given {
-        return format;
-    }
-    match serde_json::from_str::<String>(details.get()) {
-        Ok(text) if diff::is_unified(&text) => DetailsFormat::Diff,
-        Ok(_) => DetailsFormat::Markdown,
-        Err(_) => DetailsFormat::Json,
     }
 }
 
@@ -221,26 +208,5 @@ fn timeout(raw: &RawValue) -> Result<i64, Fault> {
     match number.fract() == 0.0 && limits::TIMEOUT_SECONDS.contains(&seconds) {
         true => Ok(seconds),
         false => Err(Fault::Timeout),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_a_format_an_object_is_json_and_a_string_is_a_diff_or_markdown() {
-        let shown = |details: &str, given| {
-            let details = RawValue::from_string(details.to_owned()).unwrap();
-            shown_format(&details, given)
-        };
-        let diff = r#""--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n""#;
-        assert_eq!(shown(r#"{"a":1}"#, None), DetailsFormat::Json);
-        assert_eq!(shown(diff, None), DetailsFormat::Diff);
-        assert_eq!(shown(r#""So: --- a +++ b""#, None), DetailsFormat::Markdown);
-        assert_eq!(shown(r#""""#, None), DetailsFormat::Markdown);
-        for given in DetailsFormat::ALL {
-            assert_eq!(shown(diff, Some(given)), given);
-        }
     }
 }

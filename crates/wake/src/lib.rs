@@ -6,7 +6,6 @@
 
 pub mod base;
 pub mod delivery;
-mod diff;
 pub mod event;
 pub mod fault;
 pub mod life;

@@ -1,7 +1,7 @@
 //! What waits for people, and their answers.
 
 use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
-use ::wake::{DetailsFormat, Kind, Status, delivery::shown_format};
+use ::wake::{DetailsFormat, Kind, Status};
 use axum::{
     body::Body,
     extract::{RawQuery, State},
@@ -64,8 +64,8 @@ struct Whole {
     item: Item,
     details: Option<Box<RawValue>>,
     details_format: Option<DetailsFormat>,
-    /// How to show the details that are there, said or not.
-    shown_format: Option<DetailsFormat>,
+    /// How the pages show the details that are there.
+    shown_format: Option<&'static str>,
     callback_webhook: Option<String>,
     feedback: Option<Box<RawValue>>,
     edited_content: Option<Box<RawValue>>,
@@ -165,7 +165,7 @@ pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<R
     let whole = Whole {
         shown_format: details
             .as_deref()
-            .map(|details| shown_format(details, details_format)),
+            .map(|details| ::show::format(details.get(), asked(details_format)).as_str()),
         details,
         details_format,
         callback_webhook: row.row.callback.clone(),
@@ -174,6 +174,16 @@ pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<R
         item: Item::from(&row),
     };
     Ok(Json(whole).into_response())
+}
+
+/// The form that an agent asked for.
+pub fn asked(given: Option<DetailsFormat>) -> Option<::show::Format> {
+    given.map(|given| match given {
+        DetailsFormat::Text => ::show::Format::Text,
+        DetailsFormat::Markdown => ::show::Format::Markdown,
+        DetailsFormat::Json => ::show::Format::Json,
+        DetailsFormat::Diff => ::show::Format::Diff,
+    })
 }
 
 type Text = Option<Box<RawValue>>;

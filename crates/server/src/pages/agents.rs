@@ -156,7 +156,7 @@ fn key(key: &Key, rate: Rate, signed: &Signed, now: Micros) -> Markup {
                 @else if let Some(at) = key.expires_at {
                     @if now < at { "; ends " (when::until(at, now)) } @else { "; ended " (when::ago(at, now)) }
                 }
-                @if !key.orchestrates.is_empty() { "; reads also for " (show::text(&key.orchestrates.join(", "))) }
+                @if !key.orchestrates.is_empty() { "; reads also for " bdi { (show::text(&key.orchestrates.join(", "))) } }
             }
             @if signed.is_owner() && key.is_active(now) {
                 " "

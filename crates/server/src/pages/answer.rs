@@ -30,8 +30,6 @@ const MANY: usize = 200;
 
 pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
     let id = item.row.row.id;
-    let details = item.details.as_ref().map(|details| details.get());
-    let is_object = details.is_some_and(|details| details.starts_with('{'));
     html! {
         section .answer aria-labelledby="answer-title" {
             h2 #answer-title { "Your answer" }
@@ -39,17 +37,7 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
                 (token(signed))
                 label for="feedback" { "Feedback " span .hint { "goes to the agent with your answer" } }
                 textarea #feedback name="feedback" rows="2" {}
-                details #redirect {
-                    summary { "Change it" }
-                    label for="edited" {
-                        @if is_object { "The content, as JSON" } @else { "The content" }
-                    }
-                    input type="hidden" name="edited_as" value=(if is_object { "json" } else { "text" });
-                    textarea #edited name="edited" rows="12" spellcheck="false" data-json[is_object] {
-                        "\n" (details.map(plain).unwrap_or_default())
-                    }
-                    p #edited-said .hint role="status" {}
-                }
+                (editor(item))
                 div .verdicts {
                     button .main name="status" value="approved" data-key="a" { "Approve" }
                     button name="status" value="rejected" data-key="r" { "Reject" }
@@ -72,6 +60,29 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
                     button .quiet data-key="s" { "Put aside" }
                 }
             }
+        }
+    }
+}
+
+/// The content to be changed, exactly as it is.
+fn editor(item: &Item) -> Markup {
+    let details = item.details.as_ref().map(|details| details.get());
+    let is_object = details.is_some_and(|details| details.starts_with('{'));
+    let text = details.map(plain).unwrap_or_default();
+    if !show::can_be_edited(&text) {
+        return html! { p .hint { "No browser can edit this content: marks without end are piled up on one letter. Through the API it can be changed." } };
+    }
+    html! {
+        details #redirect {
+            summary { "Change it" }
+            label for="edited" {
+                @if is_object { "The content, as JSON" } @else { "The content" }
+            }
+            input type="hidden" name="edited_as" value=(if is_object { "json" } else { "text" });
+            textarea #edited name="edited" rows="12" spellcheck="false" data-json[is_object] {
+                "\n" (text)
+            }
+            p #edited-said .hint role="status" {}
         }
     }
 }
@@ -121,9 +132,13 @@ fn request(form: &Form, item: &Item) -> Result<Request, String> {
     Request::parse(body.as_bytes()).map_err(|fault| fault.to_string())
 }
 
-/// The edited content as JSON text; `None` if nothing was changed.
+/// The edited content as JSON text; `None` if nothing was changed, or if there
+/// was no editor.
 fn edited(form: &Form, item: &Item) -> Result<Option<String>, String> {
     let text = form.text("edited");
+    if form.text("edited_as").is_empty() {
+        return Ok(None);
+    }
     let before = item.details.as_ref().map(|details| plain(details.get()));
     if text == before.unwrap_or_default() {
         return Ok(None);
@@ -237,7 +252,7 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
                     li .row {
                         input type="hidden" name="id" value=(item.row.row.id);
                         span .head { (show::text(&item.row.row.headline)) }
-                        span .about { (show::text(&item.row.agent_id)) }
+                        span .about { bdi { (show::text(&item.row.agent_id)) } }
                         p .summary { (show::text(&show::plain_excerpt(&item.row.row.summary, 240))) }
                     }
                 }

@@ -118,7 +118,7 @@ async fn arrival(app: &App, agent_id: &str) -> Result<Markup, Problem> {
         Some(row) => html! {
             p .waiting .arrived role="status" {
                 "It has arrived, " (when::ago(row.row.created_at, now)) ": "
-                a href=(format!("/items/{}", row.row.id)) { (show::text(&row.row.headline)) }
+                a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&row.row.headline)) } }
             }
         },
         None => html! {

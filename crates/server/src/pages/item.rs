@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use serde_json::value::RawValue;
 use trail::Micros;
 use uuid::Uuid;
-use wake::{DetailsFormat, Status};
+use wake::Status;
 
 use crate::{
     App, Problem,
-    api::inbox as api,
+    api::inbox::{self as api, asked},
     pages::{
         answer,
         form::{SignedForm, pairs},
@@ -70,7 +70,10 @@ pub async fn show(
     note_seen(&app, &signed, item.row.row.id).await?;
     let fault = pairs(&query).find(|(name, _)| name == "fault");
     let main = whole(&app, &signed, &item, fault.map(|(_, fault)| fault)).await?;
-    let title = show::plain_excerpt(&item.row.row.headline, 80);
+    let title = match show::plain_excerpt(&item.row.row.headline, 80) {
+        blank if blank.is_empty() => "A delivery".to_owned(),
+        title => title,
+    };
     Ok(page(&signed, "/", &title, main))
 }
 
@@ -105,7 +108,7 @@ async fn whole(
     Ok(html! {
         article .item data-id=(delivery.id) data-open=(item.is_open()) {
             (heading(item, now))
-            @if let Some(fault) = &fault { p .fault role="alert" { (fault) } }
+            @if let Some(fault) = &fault { p .fault role="alert" { (show::text(fault)) } }
             (standing(signed, item, now))
             (content(item))
             @if item.is_open() && signed.may_answer() { (answer::form(signed, item, aside)) }
@@ -122,8 +125,8 @@ fn heading(item: &Item, now: Micros) -> Markup {
         p .about {
             a .back href="/" { "Inbox" } " · "
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
-            span .agent { (show::text(&item.row.agent_id)) }
-            " (" (show::text(&delivery.provider)) ") "
+            bdi .agent { (show::text(&item.row.agent_id)) }
+            " (" bdi { (show::text(&delivery.provider)) } ") "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }
@@ -191,7 +194,7 @@ pub async fn erase(
 fn changed(item: &Item, edited: &RawValue) -> Markup {
     match item.details.as_ref().map(|details| details.get()) {
         Some(details) => show::text_diff(&plain(details), &plain(edited.get())),
-        None => show::details(edited.get(), format_of(edited, None)).body,
+        None => show::details(edited.get(), None).body,
     }
 }
 
@@ -203,20 +206,11 @@ pub fn plain(json: &str) -> String {
     }
 }
 
-pub fn format_of(content: &RawValue, given: Option<DetailsFormat>) -> show::Format {
-    match wake::delivery::shown_format(content, given) {
-        DetailsFormat::Text => show::Format::Text,
-        DetailsFormat::Markdown => show::Format::Markdown,
-        DetailsFormat::Json => show::Format::Json,
-        DetailsFormat::Diff => show::Format::Diff,
-    }
-}
-
 fn content(item: &Item) -> Markup {
     let Some(details) = &item.details else {
         return html! {};
     };
-    let shown = show::details(details.get(), format_of(details, item.row.details_format()));
+    let shown = show::details(details.get(), asked(item.row.details_format()));
     html! {
         section .content aria-labelledby="details-title" {
             h2 #details-title { "Details" }
@@ -252,7 +246,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
             ol .plain {
                 @for entry in &entries {
                     li {
-                        span .event { (entry.event_type.replace('_', " ")) } " by " (show::text(&entry.actor))
+                        span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
                         a .place href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
                     }
@@ -279,7 +273,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
         ul .plain {
             @for row in others.take(BESIDE) {
                 li {
-                    a href=(format!("/items/{}", row.row.id)) { (show::text(&show::plain_excerpt(&row.row.headline, 80))) }
+                    a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
                     " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }
                 }
             }

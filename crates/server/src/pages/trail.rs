@@ -188,7 +188,7 @@ fn entry(entry: &Entry, now: Micros) -> Markup {
         li data-position=(entry.position) {
             strong { (entry.event_type.replace('_', " ")) } " "
             span .about {
-                "by " (show::text(&entry.actor)) ", on " (show::text(&entry.stream)) " " (when::ago(entry.time, now)) " · "
+                "by " bdi { (show::text(&entry.actor)) } ", on " bdi { (show::text(&entry.stream)) } " " (when::ago(entry.time, now)) " · "
                 a href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
             }
             details {

@@ -148,3 +148,67 @@ fn hunk<'t>(lines: &mut Lines<'t>, header: &HunkHeader<'t>) -> Option<Hunk<'t>> 
     }
     Some(hunk)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    const PLAIN: &str = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ fn main\n one\n-two\n+2\n three\n";
+
+    #[test]
+    fn what_diff_and_git_write_is_a_diff() {
+        let git = format!("diff --git a/x b/x\nindex 123..456 100644\n{PLAIN}");
+        let added = "diff --git a/n b/n\nnew file mode 100644\nindex 000..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+hello\n\\ No newline at end of file\n";
+        let renamed = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
+        let command = format!("diff -ru a/x b/x\n{PLAIN}");
+        let two_hunks = format!("{PLAIN}@@ -9 +9 @@\n-a\n+b");
+        let stripped = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n\n-x\n+y\n\n";
+        let windows = PLAIN.replace('\n', "\r\n");
+        let removed_rule = "--- a\n+++ b\n@@ -1,2 +0,0 @@\n--- not a header\n-+++ nor this\n";
+        let all = [&git, added, PLAIN, renamed].concat();
+        for text in [
+            PLAIN,
+            &git,
+            added,
+            renamed,
+            &command,
+            &two_hunks,
+            stripped,
+            &windows,
+            removed_rule,
+            &all,
+        ] {
+            assert!(parse(text).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_diff_from_end_to_end_is_none() {
+        let before = format!("Here it is:\n{PLAIN}");
+        let fenced = format!("```diff\n{PLAIN}```\n");
+        let after = format!("{PLAIN}\nThat was it.\n");
+        for text in [
+            &before,
+            &fenced,
+            &after,
+            "",
+            "\n",
+            "# A heading\n\n- a list\n+ another",
+            "--- a\n+++ b\n",
+            "---\ntitle: x\n---\n",
+            "@@ -1 +1 @@\n-a\n+b\n",
+            "diff is a fine tool\n",
+            "diff --git a/x b/x\n",
+            "diff -ru a/x b/x\nindex 1..2\n",
+            "--- a\n+++ b\n@@ -1 +1 @@\n-a\n",
+            "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c\n",
+            "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\nand so on\n",
+            "--- a\n+++ b\n@@ -x +1 @@\n-a\n+b\n",
+            "--- a\n+++ b\n@@ -1,99999999999 +1 @@\n-a\n+b\n",
+            "--- a\n+++ b\n@@ -0,0 +0,0 @@\n",
+            "--- a\n+++ b\n@@ -1 +1 @@@\n-a\n+b\n",
+        ] {
+            assert!(parse(text).is_none(), "{text}");
+        }
+    }
+}

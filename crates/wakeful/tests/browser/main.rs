@@ -10,6 +10,7 @@ mod coming_in;
 mod deciding;
 mod flow;
 mod guest;
+mod hostile;
 mod house;
 mod pictures;
 mod security;

@@ -309,6 +309,7 @@ async fn an_item_says_how_its_details_are_to_be_shown() {
             json!("markdown"),
         ),
         (json!(diff), json!("text"), json!("text")),
+        (json!("no diff"), json!("diff"), json!("text")),
         (Value::Null, json!("text"), Value::Null),
     ] {
         let more = json!({ "details": details, "details_format": said });

@@ -14,9 +14,9 @@ export const axeSource = () => require("axe-core").source;
 export const given = JSON.parse(process.env.WAKEFUL_FLOW);
 export const WIDE = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-const PATIENCE_MS = 20_000;
-/** No flow takes longer than this. */
-const WHOLE_MS = 300_000;
+const PATIENCE_MS = 10_000;
+/** No flow takes longer than this, unless it says so. */
+const WHOLE_MS = 180_000;
 
 /** A sentence that is proven from here on. */
 export function holds(condition, sentence, ...seen) {
@@ -150,11 +150,11 @@ class Stage {
   }
 }
 
-export async function flow(name, play) {
+export async function flow(name, play, whole = WHOLE_MS) {
   const late = setTimeout(() => {
-    console.error(`${name}: took longer than ${WHOLE_MS / 1000} s`);
+    console.error(`${name}: took longer than ${whole / 1000} s`);
     process.exit(1);
-  }, WHOLE_MS);
+  }, whole);
   const browser = await chromium.launch({
     executablePath: execFileSync("which", ["chromium"], { encoding: "utf8" }).trim(),
     args: ["--no-sandbox", "--disable-gpu", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
