@@ -289,7 +289,7 @@ pub async fn prompt(
     };
     let main = html! {
         p .about { a .back href="/agents" { "Agents" } }
-        h1 { "Prompt for " (show::text(&agent_id)) }
+        h1 { "Prompt for " bdi { (show::text(&agent_id)) } }
         p { "Make this the system prompt, or a part of it. It holds no secret: the key comes from the environment." }
         pre .copy { code { (prompt.text()) } }
     };

@@ -28,7 +28,7 @@ pub async fn page(
     let asked = pairs(&query).find(|(name, _)| name == "agent");
     let main = match asked {
         Some((_, agent_id)) => html! {
-            h1 { "Connecting " (show::text(&agent_id)) }
+            h1 { "Connecting " bdi { (show::text(&agent_id)) } }
             (arrival(&app, &agent_id).await?)
             p { a href="/connect" { "Connect another agent" } }
         },
@@ -85,7 +85,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
         ("Node", node(address, &made.agent_id)),
     ];
     Ok(html! {
-        h1 { "Connecting " (show::text(&made.agent_id)) }
+        h1 { "Connecting " bdi { (show::text(&made.agent_id)) } }
         (kept(&secrets))
         h2 { "1. Give it the key" }
         pre .copy { code { (environment(made)) } }

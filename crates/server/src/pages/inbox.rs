@@ -212,7 +212,7 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
     html! {
         ol .rows {
             @for row in &section.rows {
-                @let agent = html! { span .agent { (show::text(&row.agent_id)) } };
+                @let agent = html! { bdi .agent { (show::text(&row.agent_id)) } };
                 (self::row(row, section.seen.contains(&row.row.id), agent, eyes.now, signed))
             }
         }
