@@ -16,6 +16,7 @@ use crate::{
     gate::{Gate, GateType, Subject, config::Fallback},
     id::{EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
     integration::{Merge, Merged},
+    rejection::Refusal,
     right::Held,
     role::{BaseRole, Permissions, Role, Text},
     signal::Owed,
@@ -186,6 +187,15 @@ impl Run {
         match self.workspace(id) {
             Some(Slot::Open(open)) => Some(open),
             _ => None,
+        }
+    }
+
+    /// The workspace, or why there is nothing to act on.
+    pub fn living(&self, id: WorkspaceId) -> Result<&Workspace, Refusal> {
+        match self.workspace(id) {
+            Some(Slot::Open(open)) => Ok(open),
+            Some(Slot::Ended(_)) => Err(Refusal::TargetTerminal),
+            None => Err(Refusal::TargetNotFound),
         }
     }
 

@@ -249,10 +249,7 @@ fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
 
 fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal> {
     let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    let open: &Workspace = run.open(id).ok_or(match run.workspace(id) {
-        Some(_) => Refusal::TargetTerminal,
-        None => Refusal::TargetNotFound,
-    })?;
+    let open: &Workspace = run.living(id)?;
     if open.state != State::Active {
         return Err(Refusal::InvalidState);
     }

@@ -90,6 +90,21 @@ pub fn deliver(
         }
     }
     meter::charge(stage, to, Dimension::NetworkBytes, bytes);
+    // It may have been one too many. What waited before is settled with the
+    // workspace; this one is new to the run.
+    let is_over = stage.state_of(to).is_some_and(State::is_terminal);
+    if is_over && !stage.run.inboxes.contains_key(&(to, envelope)) {
+        stage.push_protocol(
+            Some(to),
+            EnvelopeUndeliverable {
+                attempts: 1,
+                envelope,
+                from,
+                reason: Undeliverable::WorkspaceTerminal,
+                to,
+            },
+        );
+    }
 }
 
 /// Delivers whatever can be delivered now, oldest first. `gone` has just left

@@ -82,12 +82,7 @@ pub fn check(
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
     let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    let parent = run
-        .open(new.parent)
-        .ok_or(match run.workspace(new.parent) {
-            Some(_) => Refusal::TargetTerminal,
-            None => Refusal::TargetNotFound,
-        })?;
+    let parent = run.living(new.parent)?;
     let works = match parent.state {
         State::Active | State::Blocked => true,
         State::Idle => new.parent == WorkspaceId::ROOT,

@@ -68,7 +68,11 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
     for child in children {
         stage.as_protocol(|stage| {
-            if id == WorkspaceId::ROOT || same_owner(stage, id, child) {
+            // When the root has failed nobody is left to adopt a child.
+            let alone = stage
+                .state_of(WorkspaceId::ROOT)
+                .is_none_or(State::is_terminal);
+            if alone || same_owner(stage, id, child) {
                 fail(stage, child, Reason::ParentFailed);
             } else {
                 adopt(stage, child, id, "parent_failed");

@@ -32,14 +32,7 @@ pub fn transfer(
     if id == WorkspaceId::ROOT {
         return stage.refuse(Refusal::RootIsFixed);
     }
-    let Some(open) = stage.run.open(id) else {
-        let known = stage.run.workspace(id).is_some();
-        return stage.refuse(if known {
-            Refusal::TargetTerminal
-        } else {
-            Refusal::TargetNotFound
-        });
-    };
+    let open = stage.run.living(id)?;
     match stage.run.user(to).map(|user| user.state) {
         None => return stage.refuse(Refusal::UnknownUser),
         Some(UserState::Active) => {}
@@ -94,12 +87,8 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
-    let ended = |id| match run.workspace(id) {
-        Some(_) => Refusal::TargetTerminal,
-        None => Refusal::TargetNotFound,
-    };
-    let open = run.open(id).ok_or_else(|| ended(id))?;
-    let above = run.open(parent).ok_or_else(|| ended(parent))?;
+    let open = run.living(id)?;
+    let above = run.living(parent)?;
     if parent == id || run.is_beneath(parent, id) {
         return Err(Refusal::ParentCycle);
     }

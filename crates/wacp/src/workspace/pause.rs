@@ -85,14 +85,7 @@ fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, abo
 
 pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     managed(stage, principal, "resume", Act::Suspend, id)?;
-    let Some(open) = stage.run.open(id) else {
-        let known = stage.run.workspace(id).is_some();
-        return stage.refuse(if known {
-            Refusal::TargetTerminal
-        } else {
-            Refusal::TargetNotFound
-        });
-    };
+    let open = stage.run.living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
         return stage.refuse(Refusal::InvalidState);
     };
@@ -156,9 +149,7 @@ pub fn complete_migration(
     id: WorkspaceId,
 ) -> Decision {
     runtime_only(stage, principal, "complete_migration")?;
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let open = stage.run.living(id)?;
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
     else {
@@ -185,9 +176,7 @@ pub fn fail_migration(
     error: &Text,
 ) -> Decision {
     runtime_only(stage, principal, "fail_migration")?;
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let open = stage.run.living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
         return stage.refuse(Refusal::InvalidState);
     };

@@ -1,0 +1,13 @@
+//! The machine as a whole, driven from outside as a runtime would.
+
+mod highway;
+mod integrating;
+mod messages;
+mod people;
+mod random;
+mod recovering;
+mod resources;
+mod states;
+mod trees;
+mod work;
+mod world;
