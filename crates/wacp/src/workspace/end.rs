@@ -45,8 +45,8 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
         && let Some(known) = stage.run.task(task)
         && known.workspace == Some(id)
         && matches!(
-            known.status,
-            Status::Assigned | Status::InProgress | Status::Completed
+            stage.task_status(task),
+            Some(Status::Assigned | Status::InProgress | Status::Completed)
         )
     {
         let attempt_number = known.history.len() as u32;

@@ -129,7 +129,12 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
             break;
         };
         let consumed = meter.used[dimension as usize].saturating_add(more);
-        let stops = meter.is_exceeded(dimension, more) && can_stop(stage, workspace);
+        // What a child uses was promised to it: above, only the total counts.
+        let exceeded_here = match workspace == id {
+            true => meter.is_exceeded(dimension, more),
+            false => consumed >= limit,
+        };
+        let stops = exceeded_here && can_stop(stage, workspace);
         // A warning precedes every stop.
         if meter.is_near(dimension, more, percent) || (stops && !meter.is_warned(dimension)) {
             stage.push_protocol(

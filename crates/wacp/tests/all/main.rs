@@ -1,5 +1,7 @@
 //! The machine as a whole, driven from outside as a runtime would.
 
+#![allow(clippy::unwrap_used)]
+
 mod highway;
 mod integrating;
 mod messages;

@@ -11,7 +11,7 @@ use wacp::{
     decide, effects,
     envelope::NewEnvelope,
     gate::config::Highway,
-    id::{CheckpointId, EnvelopeId, GateId, SignalId, UserId, WorkspaceId},
+    id::{CheckpointId, EnvelopeId, GateId, UserId, WorkspaceId},
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
     user::Capability,
@@ -251,10 +251,6 @@ impl World {
 
     pub fn last_gate(&self) -> GateId {
         *self.run.gates.keys().next_back().expect("a pending gate")
-    }
-
-    pub fn last_signal(&self) -> SignalId {
-        SignalId(self.run.next.signals - 1)
     }
 
     /// A workspace in the given state.
