@@ -137,6 +137,19 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::EscalationResolved(e) if e.response.is_handed_over() => {
             effects.push(Tell(Notice::EscalationHandedOver { signal: e.signal }));
         }
+        Event::WorkspaceOwnershipTransferred(e) => {
+            // What was asked of the old owner is now asked of the new one.
+            if let Some(open) = run.open(e.workspace) {
+                effects.extend(
+                    open.escalations
+                        .iter()
+                        .map(|signal| Effect::ShowEscalation {
+                            user: e.to_user,
+                            signal: *signal,
+                        }),
+                );
+            }
+        }
         Event::UserResumed(e) => shown_again(run, e.user, effects),
         Event::UserUnblocked(e) => shown_again(run, e.user, effects),
         Event::UserReactivated(e) => shown_again(run, e.user, effects),

@@ -17,7 +17,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    pub fn code(&self) -> String {
+    pub fn code(&self) -> &'static str {
         self.refusal.code()
     }
 }
@@ -209,12 +209,87 @@ pub enum Refusal {
 
 impl Refusal {
     /// The word that stands for it everywhere.
-    pub fn code(self) -> String {
-        let word = serde_json::to_value(self).unwrap_or_default();
-        match word {
-            serde_json::Value::String(code) => code,
-            serde_json::Value::Object(map) => map.keys().next().cloned().unwrap_or_default(),
-            _ => String::new(),
+    pub fn code(self) -> &'static str {
+        match self {
+            Refusal::NotStarted => "not_started",
+            Refusal::AlreadyStarted => "already_started",
+            Refusal::RunEnded => "run_ended",
+            Refusal::DueFirst => "due_first",
+            Refusal::NothingDue => "nothing_due",
+            Refusal::InvalidTaxonomy => "invalid_taxonomy",
+            Refusal::InvalidHighway => "invalid_highway",
+            Refusal::InvalidLimits => "invalid_limits",
+            Refusal::WorkspacesOpen => "workspaces_open",
+            Refusal::PermissionDenied => "permission_denied",
+            Refusal::MissingCapability => "missing_capability",
+            Refusal::WrongScope => "wrong_scope",
+            Refusal::UserNotActive => "user_not_active",
+            Refusal::UnknownUser => "unknown_user",
+            Refusal::UserExists => "user_exists",
+            Refusal::ReservedName => "reserved_name",
+            Refusal::InvalidUserTransition => "invalid_user_transition",
+            Refusal::Irrevocable => "irrevocable",
+            Refusal::NotHeld => "not_held",
+            Refusal::TargetNotFound => "target_not_found",
+            Refusal::TargetTerminal => "target_terminal",
+            Refusal::WorkspaceSealed => "workspace_sealed",
+            Refusal::InvalidState => "invalid_state",
+            Refusal::RootIsFixed => "root_is_fixed",
+            Refusal::OwnerRequired => "owner_required",
+            Refusal::UnknownRole => "unknown_role",
+            Refusal::TimeoutRequired => "timeout_required",
+            Refusal::AgentRequired => "agent_required",
+            Refusal::VisibilityNotContained => "visibility_not_contained",
+            Refusal::AuthorityNotContained => "authority_not_contained",
+            Refusal::BudgetNotContained(_) => "budget_not_contained",
+            Refusal::DelegationNotApproved => "delegation_not_approved",
+            Refusal::CapacityExhausted => "capacity_exhausted",
+            Refusal::TreeTooDeep => "tree_too_deep",
+            Refusal::NotAnIncrease => "not_an_increase",
+            Refusal::NoLimit => "no_limit",
+            Refusal::ChildrenOpen => "children_open",
+            Refusal::ParentCycle => "parent_cycle",
+            Refusal::UnknownGroup => "unknown_group",
+            Refusal::UnknownCause => "unknown_cause",
+            Refusal::TooLong => "too_long",
+            Refusal::ReasonRequired => "reason_required",
+            Refusal::SignalNotAllowed => "signal_not_allowed",
+            Refusal::EscalationDisabled => "escalation_disabled",
+            Refusal::NoSendRight => "no_send_right",
+            Refusal::InvalidType => "invalid_type",
+            Refusal::InvalidStructure => "invalid_structure",
+            Refusal::IntegrityViolation => "integrity_violation",
+            Refusal::GateRejectedByHuman => "gate_rejected_by_human",
+            Refusal::GateRejectedByFallback => "gate_rejected_by_fallback",
+            Refusal::UnknownEnvelope => "unknown_envelope",
+            Refusal::NotDelivered => "not_delivered",
+            Refusal::ReceiveRightFixed => "receive_right_fixed",
+            Refusal::InjectionDisabled => "injection_disabled",
+            Refusal::NotChainHead => "not_chain_head",
+            Refusal::OutsideAuthority => "outside_authority",
+            Refusal::TooManyArtifacts => "too_many_artifacts",
+            Refusal::NoFinalCheckpoint => "no_final_checkpoint",
+            Refusal::UnknownCheckpoint => "unknown_checkpoint",
+            Refusal::IntegrationUnderWay => "integration_under_way",
+            Refusal::StrategyCannotDetect => "strategy_cannot_detect",
+            Refusal::NothingToSalvage => "nothing_to_salvage",
+            Refusal::SalvageNeedsEvaluated => "salvage_needs_evaluated",
+            Refusal::UnknownConflict => "unknown_conflict",
+            Refusal::UnknownTask => "unknown_task",
+            Refusal::Cycle => "cycle",
+            Refusal::EmptyGraph => "empty_graph",
+            Refusal::TooManyTasks => "too_many_tasks",
+            Refusal::OtherGraph => "other_graph",
+            Refusal::InvalidTaskStatus => "invalid_task_status",
+            Refusal::TaskNotReady => "task_not_ready",
+            Refusal::InvalidEstimate => "invalid_estimate",
+            Refusal::UnknownGate => "unknown_gate",
+            Refusal::NotModifiable => "not_modifiable",
+            Refusal::GateFellBack => "gate_fell_back",
+            Refusal::UnknownEscalation => "unknown_escalation",
+            Refusal::GatePending => "gate_pending",
+            Refusal::OutOfScope => "out_of_scope",
+            Refusal::NotTerminal => "not_terminal",
         }
     }
 }
@@ -226,6 +301,8 @@ mod tests {
     #[test]
     fn a_refusal_has_a_code() {
         assert_eq!(Refusal::NoSendRight.code(), "no_send_right");
+        let stored = serde_json::to_string(&Refusal::NoSendRight).unwrap();
+        assert_eq!(stored, "\"no_send_right\"");
         assert_eq!(
             Refusal::BudgetNotContained(Dimension::Cost).code(),
             "budget_not_contained"

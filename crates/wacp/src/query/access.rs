@@ -68,6 +68,25 @@ pub fn scope(run: &Run, principal: Principal) -> Scope {
     }
 }
 
+/// Whether the principal may read an envelope's content: its sender, its
+/// receiver, the coordinator, and people who see one of the two (WACP §11.6).
+pub fn may_read_payload(
+    run: &Run,
+    principal: Principal,
+    from: Option<WorkspaceId>,
+    to: WorkspaceId,
+) -> bool {
+    match principal {
+        Principal::Agent(id) if id != WorkspaceId::ROOT => id == to || Some(id) == from,
+        Principal::User(_) => {
+            let scope = scope(run, principal);
+            scope.contains(run, Some(to)) || from.is_some_and(|id| scope.contains(run, Some(id)))
+        }
+        Principal::Coordinator | Principal::Runtime | Principal::Agent(_) => true,
+        Principal::Meter | Principal::Operator => false,
+    }
+}
+
 /// May the principal read this workspace's trail, or with `None` all of it?
 pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<WorkspaceId>) -> Decision {
     let run = stage.run;

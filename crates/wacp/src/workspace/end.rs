@@ -41,6 +41,20 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     integration::abandon(stage, id, reason);
     let trigger = reason.trigger(state);
     stage.transition(id, State::Failed, trigger, Some(reason));
+    // Nobody should have to guess (§3.3): what the agent did not say itself,
+    // the runtime says for it, to the parent.
+    if reason != Reason::AgentFailed && id != WorkspaceId::ROOT {
+        let why = Some(Text::from(reason.word()));
+        signal::record(
+            stage,
+            id,
+            signal::SignalType::Failed,
+            why,
+            None,
+            false,
+            |_| {},
+        );
+    }
     if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
         && let Some(known) = stage.run.task(task)
         && known.workspace == Some(id)

@@ -217,6 +217,31 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The word for it, as the trail spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::ParentFailed => "parent_failed",
+            Reason::AbortedByCoordinator => "aborted_by_coordinator",
+            Reason::AbortedByHuman => "aborted_by_human",
+            Reason::Timeout => "timeout",
+            Reason::BudgetExceeded => "budget_exceeded",
+            Reason::MigrationError => "migration_error",
+            Reason::GracefulTerminationExpired => "graceful_termination_expired",
+            Reason::SystemShutdown => "system_shutdown",
+            Reason::BatchAbort => "batch_abort",
+            Reason::RevisionRequired => "revision_required",
+            Reason::Rejected => "rejected",
+            Reason::ConflictTimeout => "conflict_timeout",
+            Reason::GateRejectedByHuman => "gate_rejected_by_human",
+            Reason::AgentFailed => "agent_failed",
+            Reason::CreationError => "creation_error",
+            Reason::AgentRework => "agent_rework",
+            Reason::GateRejectedByFallback => "gate_rejected_by_fallback",
+            Reason::TaskCancelled => "task_cancelled",
+            Reason::IntegrityViolation => "integrity_violation",
+        }
+    }
+
     /// The trigger under which this reason ends a workspace in this state.
     ///
     /// A run that shuts down and a grace period that ends are the runtime

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod delegating;
+mod escalating;
 mod highway;
 mod integrating;
 mod messages;

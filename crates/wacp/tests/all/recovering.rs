@@ -349,6 +349,30 @@ fn a_reader_outside_its_scope_gets_nothing_and_that_is_recorded() {
 }
 
 #[test]
+fn a_payload_is_read_by_sender_receiver_coordinator_and_people_who_see_them() {
+    let world = busy();
+    let (a, b) = (WorkspaceId(1), WorkspaceId(2));
+    let may = |principal| access::may_read_payload(&world.run, principal, Some(a), b);
+    for principal in [
+        Principal::Agent(a),
+        Principal::Agent(b),
+        Principal::Coordinator,
+        Principal::User(world.ann),
+        Principal::User(world.bob),
+    ] {
+        assert!(may(principal), "{principal:?}");
+    }
+    for principal in [
+        Principal::Agent(WorkspaceId(3)),
+        Principal::Operator,
+        Principal::Meter,
+        Principal::User(wacp::id::UserId(9)),
+    ] {
+        assert!(!may(principal), "{principal:?}");
+    }
+}
+
+#[test]
 fn the_five_views_show_a_run() {
     let world = busy();
     let overview = views::overview(&world.run, &world.entries);
