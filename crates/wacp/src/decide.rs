@@ -36,6 +36,7 @@ pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejec
     stage.actor = role::delegation::actor(run, principal);
     if !matches!(order.command, Command::StartRun(_)) {
         may_proceed(&stage, &order.command)?;
+        is_known(run, principal)?;
     }
     dispatch(&mut stage, principal, &order.command)?;
     Ok(stage.finish())
@@ -73,6 +74,15 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
         return Err(Refusal::DueFirst);
     }
     Ok(())
+}
+
+/// Nobody acts who was not authenticated as someone of this run (WACP §11.8).
+fn is_known(run: &Run, principal: Principal) -> Result<(), Refusal> {
+    match principal {
+        Principal::Agent(id) if run.workspace(id).is_none() => Err(Refusal::TargetNotFound),
+        Principal::User(user) if run.user(user).is_none() => Err(Refusal::UnknownUser),
+        _ => Ok(()),
+    }
 }
 
 fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision {

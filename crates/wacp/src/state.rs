@@ -287,7 +287,8 @@ impl Run {
     /// The actor for what a workspace's own agent does.
     pub fn agent_actor(&self, id: WorkspaceId) -> Actor {
         match self.workspace(id).map(Slot::role) {
-            Some(Role::Coordinator) | None => Actor::System,
+            Some(Role::Coordinator) => Actor::System,
+            None => Actor::Protocol,
             Some(role) => Actor::Role(role),
         }
     }

@@ -185,6 +185,32 @@ pub enum Verdict {
     Paused,
 }
 
+/// How a question stands before anyone asks it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// The gate is off: nothing to ask.
+    Free,
+    /// It would be asked.
+    Asks,
+    /// It waits already, or has fallen back.
+    Settled,
+}
+
+pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
+    let key = (gate_type, subject);
+    let is_on = run
+        .setup
+        .as_deref()
+        .is_some_and(|setup| setup.started.highway.gate(gate_type).enabled);
+    if !is_on {
+        Standing::Free
+    } else if run.gate_subjects.contains_key(&key) || run.guard.contains_key(&key) {
+        Standing::Settled
+    } else {
+        Standing::Asks
+    }
+}
+
 /// Asks, if this gate is on in this run.
 pub fn guard(
     stage: &mut Stage<'_>,

@@ -7,9 +7,10 @@ use trail::Micros;
 
 use super::body;
 use crate::{
+    checkpoint::Artifact,
     event::{Entry, Event, Resolver},
     gate::{Answer, GateType},
-    id::{EnvelopeId, GateId, UserId, WorkspaceId},
+    id::{ArtifactId, CheckpointId, EnvelopeId, GateId, UserId, WorkspaceId},
     role::EnvelopeType,
     state::Run,
     task::Status,
@@ -263,6 +264,22 @@ fn tokens(entries: &[Entry]) -> u64 {
         _ => None,
     });
     reported.fold(0, u64::saturating_add)
+}
+
+/// The artifact with this number: whose it is, in which checkpoint, and what.
+/// Whether it may be read is decided by `Command::Read` on its workspace.
+pub fn find_artifact(
+    entries: &[Entry],
+    id: ArtifactId,
+) -> Option<(WorkspaceId, CheckpointId, &Artifact)> {
+    entries.iter().find_map(|entry| match &entry.event {
+        Event::CheckpointCreated(e) => {
+            let at = id.0.checked_sub(e.first_artifact.0)?;
+            let artifact = e.artifacts.get(usize::try_from(at).ok()?)?;
+            Some((e.workspace, e.checkpoint, artifact))
+        }
+        _ => None,
+    })
 }
 
 /// The names of body fields that occur, for whoever builds a query.

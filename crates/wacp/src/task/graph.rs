@@ -220,6 +220,18 @@ pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Deci
     if known.status.is_terminal() {
         return Err(Rejection::from(Refusal::InvalidTaskStatus));
     }
+    // Where aborts are gated, the workspace at work is asked about first; the
+    // task can be withdrawn once it has ended.
+    if let Some(workspace) = known.workspace.filter(|id| stage.run.open(*id).is_some()) {
+        let proposal = Proposal::WorkspaceAbort {
+            workspace,
+            reason: None,
+        };
+        let subject = Subject::Workspace(workspace);
+        if gate::guard(stage, GateType::WorkspaceAbort, subject, proposal)? == Verdict::Paused {
+            return Ok(());
+        }
+    }
     cancel_now(stage, task);
     Ok(())
 }

@@ -186,23 +186,48 @@ pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
     fail(stage, id, reason);
 }
 
-/// Aborts every member of a group that has not ended.
+/// Aborts every member of a group that has not ended. Where aborts are gated,
+/// each member is a question of its own.
 pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
     coordinator_only(stage, principal, "abort_group", None)?;
     let Some(size) = stage.run.group_sizes.get(group) else {
         return stage.refuse(Refusal::UnknownGroup);
     };
-    let members = members(stage, group);
+    let gates: Vec<(WorkspaceId, gate::Standing)> = members(stage, group)
+        .iter()
+        .map(|id| {
+            let subject = Subject::Workspace(*id);
+            (
+                *id,
+                gate::standing(stage.run, GateType::WorkspaceAbort, subject),
+            )
+        })
+        .collect();
+    let free = gates
+        .iter()
+        .filter(|(_, standing)| *standing == gate::Standing::Free);
+    let affected: Arc<[WorkspaceId]> = free.map(|(id, _)| *id).collect();
     stage.push(
         None,
         BatchAbort {
-            affected: members.clone(),
+            skipped: size - affected.len() as u32,
+            affected: affected.clone(),
             group: group.clone(),
-            skipped: size - members.len() as u32,
         },
     );
-    for member in members.iter() {
-        fail(stage, *member, Reason::BatchAbort);
+    for (id, standing) in gates {
+        match standing {
+            gate::Standing::Free => fail(stage, id, Reason::BatchAbort),
+            gate::Standing::Asks => {
+                let proposal = Proposal::WorkspaceAbort {
+                    workspace: id,
+                    reason: None,
+                };
+                let subject = Subject::Workspace(id);
+                gate::ask(stage, GateType::WorkspaceAbort, subject, proposal)?;
+            }
+            gate::Standing::Settled => {}
+        }
     }
     Ok(())
 }

@@ -20,6 +20,8 @@ use wacp::{
     workspace::{Band, Seen, budget::Budget, lifecycle::State},
 };
 
+use wacp::workspace::NewWorkspace;
+
 use crate::world::{ROOT, SECOND, World, artifact, text};
 
 /// A highway on which one gate is on.
@@ -517,4 +519,42 @@ fn an_envelope_waits_at_its_gate_and_its_channel_behind_it() {
         })
         .collect();
     assert!(order[0] < order[1]);
+}
+
+#[test]
+fn no_detour_leads_past_the_abort_gate() {
+    let highway = || only(GateType::WorkspaceAbort, Fallback::Reject);
+    let mut world = World::with(highway());
+    let new = NewWorkspace {
+        group: Some(text("g")),
+        ..world.worker_of(ROOT)
+    };
+    let id = world.create(new);
+    let entries = world.ok(
+        Principal::Coordinator,
+        Command::AbortGroup { group: text("g") },
+    );
+    assert_eq!(World::types(&entries), ["batch_abort", "gate_triggered"]);
+    assert_eq!(world.state(id), State::Idle);
+    answer(&mut world, Answer::Approve, None);
+    assert_eq!(world.state(id), State::Failed);
+
+    let mut world = World::with(highway());
+    let tasks = vec![NewTask::named("t", vec![])];
+    world.ok(
+        Principal::Coordinator,
+        Command::SubmitGraph(NewGraph { root: 0, tasks }),
+    );
+    let new = NewWorkspace {
+        task: Some(TaskId(0)),
+        ..world.worker_of(ROOT)
+    };
+    let id = world.create(new);
+    let cancel = || Command::CancelTask { task: TaskId(0) };
+    world.ok(Principal::Coordinator, cancel());
+    assert_eq!(world.state(id), State::Idle);
+    answer(&mut world, Answer::Approve, None);
+    assert_eq!(world.run.task(TaskId(0)).unwrap().status, Status::Failed);
+    world.ok(Principal::Coordinator, cancel());
+    assert_eq!(world.run.task(TaskId(0)).unwrap().status, Status::Cancelled);
 }

@@ -403,6 +403,10 @@ fn the_five_views_show_a_run() {
     assert_eq!(compared.event_types["human_injection"], (0, 1));
     assert_eq!(views::highway_activity(&other.entries).acts[&bob], 1);
     assert!(views::known_fields(&world.entries).contains("to_state"));
+    let (workspace, _, found) =
+        views::find_artifact(&world.entries, wacp::id::ArtifactId(0)).unwrap();
+    assert_eq!((workspace, &*found.resource), (WorkspaceId(1), "src/a"));
+    assert!(views::find_artifact(&world.entries, wacp::id::ArtifactId(99)).is_none());
 }
 
 #[test]
