@@ -1,6 +1,7 @@
 //! Random orders from everyone: whatever happens, replay gives the same run, a
 //! snapshot and the rest gives the same run, and the invariants hold.
 
+mod orders;
 mod player;
 
 use trail::Micros;
