@@ -18,7 +18,7 @@ use wacp::{
     signal::SignalType,
     user::Capability,
     workspace::{
-        Limits, NewRun,
+        Deadline, Limits, NewRun,
         budget::Dimension,
         lifecycle::{State, is_allowed},
     },
@@ -139,6 +139,7 @@ fn play(seed: u64, steps: usize) -> Played {
             );
             apply(&mut run, entry);
         }
+        let _ = wacp::effects(&run, &made);
         entries.extend(made);
         check(&run, seed, step);
         let jump = if dice.chance(5) {
@@ -230,6 +231,83 @@ fn check(run: &Run, seed: u64, step: usize) {
         assert!(run.open(escalation.workspace).is_some(), "{at}");
     }
     assert!(run.owed.is_empty(), "{at}: every announced change was made");
+    check_budgets(run, &open, &at);
+    check_deadlines(run, &at);
+}
+
+/// What is promised to children is what they may still use.
+fn check_budgets(run: &Run, open: &[WorkspaceId], at: &str) {
+    for id in open {
+        let Some(meter) = run.open(*id).unwrap().meter.as_deref() else {
+            continue;
+        };
+        for dimension in Dimension::ALL {
+            if meter.limits.limit(dimension).is_none() || !dimension.is_shared() {
+                continue;
+            }
+            let unspent = |child: WorkspaceId| {
+                let meter = run.open(child).unwrap().meter.as_deref().unwrap();
+                let limit = meter.limits.limit(dimension).unwrap();
+                limit.saturating_sub(meter.used[dimension as usize])
+            };
+            let promised: u64 = run.open_children(*id).map(unspent).sum();
+            let reserved = meter.reserved[dimension as usize];
+            assert_eq!(reserved, promised, "{at}: {id} {dimension:?}");
+        }
+    }
+}
+
+/// Every deadline is about something that waits, and whatever waits has one.
+fn check_deadlines(run: &Run, at: &str) {
+    for (moment, deadline) in &run.deadlines {
+        let stands = match deadline {
+            Deadline::Gate(id) => run.gates[id].timeout_at == Some(*moment),
+            Deadline::Escalation(id) => run.escalations[id].timeout_at == Some(*moment),
+            Deadline::Redelivery(to, id) => {
+                let open = run.open(*to).unwrap();
+                let paused = matches!(open.state, State::Suspended | State::Migrating);
+                run.inboxes[&(*to, *id)].attempts() > 0 && !paused
+            }
+            Deadline::Timeout(id)
+            | Deadline::WallTime(id)
+            | Deadline::WallTimeWarning(id)
+            | Deadline::Grace(id)
+            | Deadline::Liveness(id) => run.open(*id).is_some(),
+        };
+        assert!(stands, "{at}: {deadline:?}");
+    }
+    for (id, gate) in &run.gates {
+        if let Some(moment) = gate.timeout_at {
+            assert!(
+                run.deadlines.contains(&(moment, Deadline::Gate(*id))),
+                "{at}"
+            );
+        }
+    }
+}
+
+/// However a run went, its end leaves nothing open.
+#[test]
+fn a_forced_end_settles_everything() {
+    for seed in 200..=230 {
+        let mut run = play(seed, 600).run;
+        if !run.is_running() {
+            continue;
+        }
+        let order = Order::new(Principal::Runtime, Command::ShutDown { forced: true });
+        let entries = decide(&run, &order, run.clock).unwrap();
+        for entry in &entries {
+            apply(&mut run, entry);
+        }
+        assert_eq!(run.open_count, 0);
+        assert!(run.gates.is_empty() && run.gate_subjects.is_empty());
+        assert!(run.escalations.is_empty() && run.inboxes.is_empty());
+        assert!(run.deadlines.is_empty(), "{:?}", run.deadlines);
+        assert!(run.rights.is_empty() && run.right_holders.is_empty());
+        assert!(run.children.is_empty() && run.groups.is_empty() && run.queued_signals.is_empty());
+        assert!(run.merges.is_empty() && run.merge_targets.is_empty() && run.merged.is_empty());
+        assert!(run.guard.is_empty() && run.owed.is_empty());
+    }
 }
 
 /// Forty seeds, or from `WACP_SEEDS=FROM-TO` for a longer search.
