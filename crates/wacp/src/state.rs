@@ -14,10 +14,9 @@ use crate::{
     escalation::Escalation,
     event::{Actor, RunStarted},
     gate::{Gate, GateType, Subject, config::Fallback},
-    id::{EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
+    id::{EnvelopeId, GateId, Party, RightId, SignalId, TaskId, UserId, WorkspaceId},
     integration::{Merge, Merged},
     rejection::Refusal,
-    right::Held,
     role::{BaseRole, Permissions, Role, Text},
     signal::Owed,
     task::{Graph, Task},
@@ -45,9 +44,13 @@ pub struct Run {
     pub groups: BTreeSet<(Text, WorkspaceId)>,
     /// How many members a group ever had.
     pub group_sizes: BTreeMap<Text, u32>,
-    /// What each (holder, target) holds.
+    /// The send right of each (holder, target) that has one. Looked up for
+    /// every envelope, so it is kept apart from the rare send-once rights.
     #[serde(with = "pairs")]
-    pub rights: BTreeMap<(WorkspaceId, WorkspaceId), Held>,
+    pub rights: BTreeMap<(WorkspaceId, WorkspaceId), RightId>,
+    /// Send-once rights, oldest first.
+    #[serde(with = "pairs")]
+    pub rights_once: BTreeMap<(WorkspaceId, WorkspaceId), Vec<RightId>>,
     /// (target, holder), to find the rights to a workspace.
     pub right_holders: BTreeSet<(WorkspaceId, WorkspaceId)>,
     /// Envelopes that were accepted and not yet taken, by receiver.

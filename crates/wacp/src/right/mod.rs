@@ -24,20 +24,6 @@ pub enum RightKind {
     SendOnce,
 }
 
-/// What one workspace holds towards another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    pub send: Option<RightId>,
-    /// Oldest first; each is good for one envelope.
-    pub once: Vec<RightId>,
-}
-
-impl Held {
-    fn is_empty(&self) -> bool {
-        self.send.is_none() && self.once.is_empty()
-    }
-}
-
 /// Send-once rights one workspace can hold towards another.
 const MAX_ONCE: usize = 1024;
 
@@ -49,21 +35,28 @@ pub enum Use {
 }
 
 pub fn usable(run: &Run, holder: WorkspaceId, target: WorkspaceId) -> Option<Use> {
-    let held = run.rights.get(&(holder, target))?;
-    match held.send {
-        Some(_) => Some(Use::Send),
-        None => held.once.first().copied().map(Use::Once),
+    if run.rights.contains_key(&(holder, target)) {
+        return Some(Use::Send);
+    }
+    oldest(run, holder, target).map(Use::Once)
+}
+
+fn oldest(run: &Run, holder: WorkspaceId, target: WorkspaceId) -> Option<RightId> {
+    run.rights_once.get(&(holder, target))?.first().copied()
+}
+
+/// The right of this kind that the holder would use or give away.
+fn held(run: &Run, holder: WorkspaceId, target: WorkspaceId, kind: RightKind) -> Option<RightId> {
+    match kind {
+        RightKind::Send => run.rights.get(&(holder, target)).copied(),
+        RightKind::SendOnce => oldest(run, holder, target),
+        RightKind::Receive => None,
     }
 }
 
 /// Whether the holder has a right of this kind to give away.
 pub fn holds(run: &Run, holder: WorkspaceId, target: WorkspaceId, kind: RightKind) -> bool {
-    let held = run.rights.get(&(holder, target));
-    match kind {
-        RightKind::Send => held.is_some_and(|held| held.send.is_some()),
-        RightKind::SendOnce => held.is_some_and(|held| !held.once.is_empty()),
-        RightKind::Receive => false,
-    }
+    held(run, holder, target, kind).is_some()
 }
 
 /// Records a new right.
@@ -95,10 +88,12 @@ pub fn grant(
     if kind == RightKind::Receive {
         return stage.refuse(Refusal::ReceiveRightFixed);
     }
-    let held = stage.run.rights.get(&(holder, target));
     let full = match kind {
-        RightKind::Send => held.is_some_and(|held| held.send.is_some()),
-        _ => held.is_some_and(|held| held.once.len() >= MAX_ONCE),
+        RightKind::Send => stage.run.rights.contains_key(&(holder, target)),
+        _ => {
+            let once = stage.run.rights_once.get(&(holder, target));
+            once.is_some_and(|once| once.len() >= MAX_ONCE)
+        }
     };
     // A second lasting right would say nothing new.
     if full {
@@ -120,11 +115,10 @@ pub fn revoke(
     if kind == RightKind::Receive {
         return stage.refuse(Refusal::ReceiveRightFixed);
     }
-    let held = stage.run.rights.get(&(holder, target));
-    let rights: Vec<RightId> = match (kind, held) {
-        (RightKind::Send, Some(held)) => held.send.into_iter().collect(),
-        (RightKind::SendOnce, Some(held)) => held.once.clone(),
-        _ => Vec::new(),
+    let key = (holder, target);
+    let rights: Vec<RightId> = match kind {
+        RightKind::Send => stage.run.rights.get(&key).copied().into_iter().collect(),
+        _ => stage.run.rights_once.get(&key).cloned().unwrap_or_default(),
     };
     if rights.is_empty() {
         return stage.refuse(Refusal::NoSendRight);
@@ -162,12 +156,7 @@ pub fn transfer(
     kind: RightKind,
     target: WorkspaceId,
 ) {
-    let held = stage.run.rights.get(&(from, target));
-    let right = match kind {
-        RightKind::Send => held.and_then(|held| held.send),
-        RightKind::SendOnce => held.and_then(|held| held.once.first().copied()),
-        RightKind::Receive => None,
-    };
+    let right = held(stage.run, from, target, kind);
     let usable = stage
         .state_of(target)
         .is_some_and(|state| !state.is_terminal());
@@ -211,21 +200,27 @@ fn add(run: &mut Run, holder: WorkspaceId, target: WorkspaceId, kind: RightKind,
         return;
     }
     run.right_holders.insert((target, holder));
-    let held = run.rights.entry((holder, target)).or_default();
+    let key = (holder, target);
     match kind {
-        RightKind::Send => held.send = held.send.or(Some(right)),
-        _ => held.once.push(right),
+        RightKind::Send => {
+            run.rights.entry(key).or_insert(right);
+        }
+        _ => run.rights_once.entry(key).or_default().push(right),
     }
 }
 
 fn remove(run: &mut Run, holder: WorkspaceId, target: WorkspaceId, right: RightId) {
-    let Some(held) = run.rights.get_mut(&(holder, target)) else {
-        return;
-    };
-    held.send = held.send.filter(|send| *send != right);
-    held.once.retain(|once| *once != right);
-    if held.is_empty() {
-        run.rights.remove(&(holder, target));
+    let key = (holder, target);
+    if run.rights.get(&key) == Some(&right) {
+        run.rights.remove(&key);
+    }
+    if let Some(once) = run.rights_once.get_mut(&key) {
+        once.retain(|known| *known != right);
+        if once.is_empty() {
+            run.rights_once.remove(&key);
+        }
+    }
+    if !run.rights.contains_key(&key) && !run.rights_once.contains_key(&key) {
         run.right_holders.remove(&(target, holder));
     }
 }
@@ -240,15 +235,18 @@ pub(crate) fn forget(run: &mut Run, id: WorkspaceId) {
         .collect();
     for holder in holders {
         run.rights.remove(&(holder, id));
+        run.rights_once.remove(&(holder, id));
         run.right_holders.remove(&(id, holder));
     }
-    let targets: Vec<WorkspaceId> = run
-        .rights
+    let lasting = run.rights.range(of(id)).map(|((_, target), _)| *target);
+    let once = run
+        .rights_once
         .range(of(id))
-        .map(|((_, target), _)| *target)
-        .collect();
+        .map(|((_, target), _)| *target);
+    let targets: Vec<WorkspaceId> = lasting.chain(once).collect();
     for target in targets {
         run.rights.remove(&(id, target));
+        run.rights_once.remove(&(id, target));
         run.right_holders.remove(&(target, id));
     }
 }

@@ -211,7 +211,7 @@ fn check(run: &Run, seed: u64, step: usize) {
             "{at}"
         );
     }
-    for (holder, target) in run.rights.keys() {
+    for (holder, target) in run.rights.keys().chain(run.rights_once.keys()) {
         assert!(
             run.open(*holder).is_some() && run.open(*target).is_some(),
             "{at}"
@@ -303,7 +303,8 @@ fn a_forced_end_settles_everything() {
         assert!(run.gates.is_empty() && run.gate_subjects.is_empty());
         assert!(run.escalations.is_empty() && run.inboxes.is_empty());
         assert!(run.deadlines.is_empty(), "{:?}", run.deadlines);
-        assert!(run.rights.is_empty() && run.right_holders.is_empty());
+        assert!(run.rights.is_empty() && run.rights_once.is_empty());
+        assert!(run.right_holders.is_empty());
         assert!(run.children.is_empty() && run.groups.is_empty() && run.queued_signals.is_empty());
         assert!(run.merges.is_empty() && run.merge_targets.is_empty() && run.merged.is_empty());
         assert!(run.guard.is_empty() && run.owed.is_empty());
