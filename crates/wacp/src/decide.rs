@@ -51,12 +51,11 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
         command,
         Command::Read { .. }
             | Command::ReadTrail { .. }
-            | Command::Emit { .. }
             | Command::Compact(_)
             | Command::RecordSnapshot { .. }
             | Command::Recover { .. }
     );
-    // After the end the trail can be read, and late signals are recorded.
+    // After the end the trail can be read, kept and recovered, no more.
     if !run.is_running() && !reads {
         return Err(Refusal::RunEnded);
     }

@@ -203,7 +203,7 @@ fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
             meter::compare(stage, workspace, &total);
         } else {
             for dimension in meter::REPORTED {
-                let more = more(stage.run, workspace, dimension, &usage);
+                let more = more(stage.run, workspace, dimension, &total);
                 if more > 0 {
                     meter::charge(stage, workspace, dimension, more);
                 }
@@ -230,14 +230,10 @@ fn total(before: &Usage, more: &Usage) -> Usage {
     }
 }
 
-/// What a report since the last one adds: a window grows to its largest.
-fn more(run: &Run, id: WorkspaceId, dimension: Dimension, usage: &Usage) -> u64 {
-    let amount = usage.amount(dimension);
-    if dimension != Dimension::Context {
-        return amount;
-    }
-    let meter = run.open(id).and_then(|open| open.meter.as_deref());
-    amount.saturating_sub(meter.map_or(0, |meter| meter.used[dimension as usize]))
+/// What an agent's new total adds to what was counted of it before.
+fn more(run: &Run, id: WorkspaceId, dimension: Dimension, total: &Usage) -> u64 {
+    let own = meter::own(run, id, dimension);
+    total.amount(dimension).saturating_sub(own)
 }
 
 fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
@@ -307,10 +303,11 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     });
     let metered = open.metered;
     if let Some(usage) = &e.resource_usage {
-        open.register.reported = total(&open.register.reported, usage);
+        let total = total(&open.register.reported, usage);
+        open.register.reported = total;
         if !metered {
             for dimension in meter::REPORTED {
-                let more = more(run, e.workspace, dimension, usage);
+                let more = more(run, e.workspace, dimension, &total);
                 meter::consume(run, e.workspace, dimension, more);
             }
         }

@@ -137,10 +137,15 @@ pub(crate) fn release(
 /// An envelope leaves its inbox for good.
 pub fn taken(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId) {
     unschedule(run, to, envelope);
-    if let Some(pending) = run.inboxes.remove(&(to, envelope))
-        && pending.is_hindrance()
-    {
+    let Some(pending) = run.inboxes.remove(&(to, envelope)) else {
+        return;
+    };
+    if pending.is_hindrance() {
         hinder(run, to, -1);
+    }
+    // A question handed to the coordinator is closed with the envelope.
+    if let Some(gate) = pending.gate() {
+        run.escalated_gates.remove(&gate);
     }
 }
 

@@ -140,6 +140,10 @@ fn release(run: &mut Run, gate: &Gate, payload: Option<crate::content::Content>)
 
 /// Drops the guard and the handed-over questions of a workspace that ended.
 pub fn forget_workspace(run: &mut Run, id: WorkspaceId) {
+    if id == WorkspaceId::ROOT {
+        run.guard.clear();
+        run.escalated_gates.clear();
+    }
     for gate_type in [GateType::Integration, GateType::WorkspaceAbort] {
         run.guard.remove(&(gate_type, Subject::Workspace(id)));
     }

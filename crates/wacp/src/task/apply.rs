@@ -55,12 +55,17 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         Event::TaskStatusChanged(e) => {
             if let Some(task) = run.task_mut(e.task) {
                 task.status = e.to_status;
+                let gate = task.gate.filter(|_| e.to_status == Status::Cancelled);
                 // Nothing works on a task that waits or is over.
                 if matches!(
                     e.to_status,
                     Status::Pending | Status::Integrated | Status::Cancelled
                 ) {
                     task.workspace = None;
+                }
+                // A question handed to the coordinator is closed with the task.
+                if let Some(gate) = gate {
+                    run.escalated_gates.remove(&gate);
                 }
             }
         }

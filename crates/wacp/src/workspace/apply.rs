@@ -189,7 +189,9 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
         if open.state.is_metered() {
             open.wall_us += spent;
             if let Some(meter) = &mut open.meter {
-                meter.used[super::budget::Dimension::WallTime as usize] = open.wall_us;
+                let wall = super::budget::Dimension::WallTime as usize;
+                meter.own[wall] = open.wall_us;
+                meter.used[wall] = open.wall_us;
             }
         }
         open.before = match e.to_state {

@@ -118,7 +118,9 @@ impl Usage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meter {
     pub limits: Budget,
-    /// Of this workspace and everything beneath it.
+    /// By this workspace itself.
+    pub own: Amounts,
+    /// By it and everything beneath it.
     pub used: Amounts,
     /// Promised to living children and not yet used by them.
     pub reserved: Amounts,

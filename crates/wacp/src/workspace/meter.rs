@@ -75,7 +75,7 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
         return;
     };
     for dimension in REPORTED {
-        let (measured, reported) = (meter.used[dimension as usize], reported.amount(dimension));
+        let (measured, reported) = (meter.own[dimension as usize], reported.amount(dimension));
         if meter.limits.limit(dimension).is_some() && reported != 0 && measured != reported {
             stage.push_protocol(
                 Some(id),
@@ -93,18 +93,18 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
 /// Compares totals with the limits of the workspace and of everyone above it.
 fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
     for dimension in REPORTED {
-        let used = used(stage.run, id, dimension);
-        let more = totals.amount(dimension).saturating_sub(used);
+        let own = own(stage.run, id, dimension);
+        let more = totals.amount(dimension).saturating_sub(own);
         if more > 0 {
             charge(stage, id, dimension, more);
         }
     }
 }
 
-fn used(run: &Run, id: WorkspaceId, dimension: Dimension) -> u64 {
-    run.open(id)
-        .and_then(|open| open.meter.as_deref())
-        .map_or(0, |meter| meter.used[dimension as usize])
+/// What a workspace itself has used so far.
+pub fn own(run: &Run, id: WorkspaceId, dimension: Dimension) -> u64 {
+    let meter = run.open(id).and_then(|open| open.meter.as_deref());
+    meter.map_or(0, |meter| meter.own[dimension as usize])
 }
 
 /// `more` was used: warns and stops, from the workspace upwards. The event that
@@ -116,7 +116,7 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         .as_deref()
         .map_or(80, |setup| setup.started.limits.budget_warning_percent);
     let mut exceeded = Vec::new();
-    let source_consumed = used(stage.run, id, dimension).saturating_add(more);
+    let source_consumed = own(stage.run, id, dimension).saturating_add(more);
     let mut at = Some(id);
     while let Some(workspace) = at {
         let Some(open) = stage.run.open(workspace) else {
@@ -251,6 +251,9 @@ pub fn warn_silence(stage: &mut Stage<'_>, id: WorkspaceId) {
 /// down by what was used of them.
 pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more: u64) {
     let index = dimension as usize;
+    if let Some(meter) = run.open_mut(id).and_then(|open| open.meter.as_deref_mut()) {
+        meter.own[index] = meter.own[index].saturating_add(more);
+    }
     let mut at = Some(id);
     let mut freed = 0;
     while let Some(open) = at.and_then(|id| run.open_mut(id)) {
@@ -268,7 +271,7 @@ pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more
 
 /// Sets the total an event names.
 pub(crate) fn raise_to(run: &mut Run, id: WorkspaceId, dimension: Dimension, total: u64) {
-    let more = total.saturating_sub(used(run, id, dimension));
+    let more = total.saturating_sub(own(run, id, dimension));
     if more > 0 {
         consume(run, id, dimension, more);
     }

@@ -288,8 +288,10 @@ fn a_childs_use_counts_for_everyone_above_it() {
         },
     );
     assert_eq!(meter(&world, top).remaining(Dimension::Tokens), Some(50));
-    // The parent's total includes the child's.
-    measure(&mut world, top, 100);
+    // What the parent uses itself comes on top of what its child used.
+    measure(&mut world, top, 49);
+    assert_eq!(world.state(top), State::Active);
+    measure(&mut world, top, 50);
     assert_eq!(reason(&world, top), Some(Reason::BudgetExceeded));
 }
 

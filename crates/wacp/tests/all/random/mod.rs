@@ -307,7 +307,7 @@ fn a_forced_end_settles_everything() {
         assert!(run.right_holders.is_empty());
         assert!(run.children.is_empty() && run.groups.is_empty() && run.queued_signals.is_empty());
         assert!(run.merges.is_empty() && run.merge_targets.is_empty() && run.merged.is_empty());
-        assert!(run.guard.is_empty() && run.owed.is_empty());
+        assert!(run.guard.is_empty() && run.owed.is_empty() && run.escalated_gates.is_empty());
     }
 }
 
