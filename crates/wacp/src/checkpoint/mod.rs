@@ -1,0 +1,321 @@
+//! The unit of progress: immutable, in one chain per workspace (WACP §7.1–7.3).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trail::Hash;
+
+use crate::{
+    command::Principal,
+    content::Content,
+    event::{CheckpointCreated, CheckpointRejected, Damaged, Entry, Event, Reference},
+    id::{ArtifactId, CheckpointId, WorkspaceId},
+    integrity::{self, Check},
+    rejection::Refusal,
+    role::{CheckpointType, Text, delegation::deny},
+    signal::{self, SignalType},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    workspace::{
+        Workspace,
+        budget::{Dimension, Usage},
+        lifecycle::State,
+        meter,
+        visibility::authority_contains,
+    },
+};
+
+/// Artifacts of one checkpoint.
+pub const MAX_ARTIFACTS: usize = 4096;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Provisional,
+    Final,
+}
+
+/// Information, never a gate (§7.2.4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    High,
+    Medium,
+    Low,
+}
+
+/// One resource as a checkpoint leaves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// What the agent started from; `None` if the resource was new to it.
+    pub base: Option<Hash>,
+    pub bytes: u64,
+    pub hash: Hash,
+    pub resource: Text,
+}
+
+/// What an agent may choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCheckpoint {
+    pub artifacts: Arc<[Artifact]>,
+    pub check: Check,
+    pub checkpoint_type: CheckpointType,
+    pub confidence: Confidence,
+    pub content: Option<Content>,
+    pub intent: Content,
+    pub parent: Option<CheckpointId>,
+    pub proof: Option<Hash>,
+    /// Since the checkpoint before.
+    pub resource_usage: Option<Usage>,
+    pub status: Status,
+}
+
+impl NewCheckpoint {
+    /// A final artifact checkpoint after `parent`.
+    pub fn last(parent: Option<CheckpointId>, artifacts: Vec<Artifact>) -> NewCheckpoint {
+        NewCheckpoint {
+            artifacts: artifacts.into(),
+            check: Check::Valid,
+            checkpoint_type: CheckpointType::Artifact,
+            confidence: Confidence::Medium,
+            content: None,
+            intent: Content::markdown("done"),
+            parent,
+            proof: None,
+            resource_usage: None,
+            status: Status::Final,
+        }
+    }
+}
+
+/// A checkpoint as the register keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub id: CheckpointId,
+    pub status: Status,
+    pub confidence: Confidence,
+    pub first_artifact: ArtifactId,
+    pub artifacts: Arc<[Artifact]>,
+}
+
+/// The chain of a workspace, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Register {
+    pub chain: Vec<Checkpoint>,
+    /// What the agent says it has used, in total.
+    pub reported: Usage,
+}
+
+impl Register {
+    pub fn head(&self) -> Option<CheckpointId> {
+        self.chain.last().map(|checkpoint| checkpoint.id)
+    }
+
+    /// The most recent final checkpoint: the one that is integrated (§7.2.2).
+    pub fn last_final(&self) -> Option<CheckpointId> {
+        let last = self.chain.iter().rev().find(|c| c.status == Status::Final);
+        last.map(|checkpoint| checkpoint.id)
+    }
+
+    pub fn find(&self, id: CheckpointId) -> Option<&Checkpoint> {
+        let at = self
+            .chain
+            .binary_search_by_key(&id, |checkpoint| checkpoint.id)
+            .ok()?;
+        self.chain.get(at)
+    }
+}
+
+/// The register of a workspace, ended ones that failed included.
+pub fn register(run: &Run, id: WorkspaceId) -> Option<&Register> {
+    match run.workspace(id)? {
+        Slot::Open(open) => Some(&open.register),
+        Slot::Ended(ended) => ended.register.as_deref(),
+    }
+}
+
+pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) -> Decision {
+    let workspace = match principal {
+        Principal::Agent(id) => id,
+        Principal::Coordinator => WorkspaceId::ROOT,
+        _ => {
+            let denial = (Refusal::PermissionDenied, None);
+            return deny(stage, principal, "create_checkpoint", None, denial);
+        }
+    };
+    let run = stage.run;
+    if let Err(reason) = check(run, workspace, new) {
+        if reason == Refusal::IntegrityViolation {
+            integrity::violation(stage, workspace, Damaged::NewCheckpoint);
+        }
+        let place = run.workspace(workspace).map(|_| workspace);
+        stage.push_protocol(
+            place,
+            CheckpointRejected {
+                checkpoint_type: new.checkpoint_type,
+                reason,
+                workspace,
+            },
+        );
+        return stage.refuse(reason);
+    }
+    let checkpoint = stage.new_checkpoint();
+    let first_artifact = stage.new_artifacts(new.artifacts.len());
+    stage.push(
+        Some(workspace),
+        Box::new(CheckpointCreated {
+            artifacts: new.artifacts.clone(),
+            checkpoint,
+            checkpoint_type: new.checkpoint_type,
+            confidence: new.confidence,
+            content: new.content,
+            first_artifact,
+            intent: new.intent,
+            parent: new.parent,
+            proof: new.proof,
+            resource_usage: new.resource_usage,
+            status: new.status,
+            workspace,
+        }),
+    );
+    // §7.2.5: the signal is the runtime's, not the agent's.
+    let reference = Some(Reference::Checkpoint(checkpoint));
+    stage.as_protocol(|stage| {
+        signal::record(
+            stage,
+            workspace,
+            SignalType::Checkpoint,
+            None,
+            reference,
+            false,
+            |_| {},
+        );
+    });
+    account(stage, workspace, new);
+    Ok(())
+}
+
+/// Bytes are counted; what the agent reports counts only where nobody else does.
+fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
+    if let (Some(open), Some(usage)) = (stage.run.open(workspace), new.resource_usage) {
+        let total = total(&open.register.reported, &usage);
+        if open.metered {
+            meter::compare(stage, workspace, &total);
+        } else {
+            for dimension in meter::REPORTED {
+                let more = more(stage.run, workspace, dimension, &total);
+                if more > 0 {
+                    meter::charge(stage, workspace, dimension, more);
+                }
+            }
+        }
+    }
+    if stage.state_of(workspace) == Some(State::Active) {
+        meter::charge(
+            stage,
+            workspace,
+            Dimension::CheckpointBytes,
+            bytes(new.content, &new.artifacts),
+        );
+    }
+}
+
+fn total(before: &Usage, more: &Usage) -> Usage {
+    Usage {
+        // A window is as large as it was at its largest.
+        context: before.context.max(more.context),
+        cost_micros: before.cost_micros.saturating_add(more.cost_micros),
+        tokens: before.tokens.saturating_add(more.tokens),
+        trail_bytes: before.trail_bytes.saturating_add(more.trail_bytes),
+    }
+}
+
+/// What an agent's new total adds to what was counted of it before.
+fn more(run: &Run, id: WorkspaceId, dimension: Dimension, total: &Usage) -> u64 {
+    let own = meter::own(run, id, dimension);
+    total.amount(dimension).saturating_sub(own)
+}
+
+fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
+    let content = content.map_or(0, |content| content.bytes);
+    artifacts
+        .iter()
+        .fold(content, |sum, artifact| sum.saturating_add(artifact.bytes))
+}
+
+fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal> {
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    let open: &Workspace = run.living(id)?;
+    if open.state != State::Active {
+        return Err(Refusal::InvalidState);
+    }
+    if new.check == Check::Invalid {
+        return Err(Refusal::IntegrityViolation);
+    }
+    if !setup
+        .started
+        .taxonomy
+        .has_checkpoint_type(new.checkpoint_type)
+    {
+        return Err(Refusal::InvalidType);
+    }
+    let may = run
+        .permissions(open.role)
+        .is_some_and(|permissions| permissions.may_create(new.checkpoint_type));
+    if !may {
+        return Err(Refusal::PermissionDenied);
+    }
+    let content = new.intent.is_acceptable() && new.content.is_none_or(|c| c.is_acceptable());
+    if !content {
+        return Err(Refusal::InvalidStructure);
+    }
+    if new.artifacts.len() > MAX_ARTIFACTS {
+        return Err(Refusal::TooManyArtifacts);
+    }
+    if new.parent != open.register.head() {
+        return Err(Refusal::NotChainHead);
+    }
+    let inside = |artifact: &Artifact| authority_contains(&open.authority, &artifact.resource);
+    if !new.artifacts.iter().all(inside) {
+        return Err(Refusal::OutsideAuthority);
+    }
+    Ok(())
+}
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    let Event::CheckpointCreated(e) = &entry.event else {
+        return;
+    };
+    run.next.checkpoints = run.next.checkpoints.max(e.checkpoint.0 + 1);
+    run.next.artifacts = run
+        .next
+        .artifacts
+        .max(e.first_artifact.0 + e.artifacts.len() as u64);
+    let Some(open) = run.open_mut(e.workspace) else {
+        return;
+    };
+    open.register.chain.push(Checkpoint {
+        id: e.checkpoint,
+        status: e.status,
+        confidence: e.confidence,
+        first_artifact: e.first_artifact,
+        artifacts: e.artifacts.clone(),
+    });
+    let metered = open.metered;
+    if let Some(usage) = &e.resource_usage {
+        let total = total(&open.register.reported, usage);
+        open.register.reported = total;
+        if !metered {
+            for dimension in meter::REPORTED {
+                let more = more(run, e.workspace, dimension, &total);
+                meter::consume(run, e.workspace, dimension, more);
+            }
+        }
+    }
+    meter::consume(
+        run,
+        e.workspace,
+        Dimension::CheckpointBytes,
+        bytes(e.content, &e.artifacts),
+    );
+}

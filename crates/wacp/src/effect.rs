@@ -1,0 +1,192 @@
+//! What the world must be told once the entries are durable.
+//!
+//! Effects are read off the entries; replay causes none. Each can be done more
+//! than once without harm: it names the thing it is about.
+
+use crate::{
+    event::{Entry, Event, Resolver},
+    gate::Answer,
+    id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
+    role::Text,
+    state::Run,
+    workspace::lifecycle::State,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Bind this agent to the workspace.
+    BindAgent { workspace: WorkspaceId, agent: Text },
+    /// The agent may do no more; it is told nothing further.
+    UnbindAgent { workspace: WorkspaceId },
+    /// Hand the agent an envelope, perhaps again.
+    Deliver {
+        to: WorkspaceId,
+        envelope: EnvelopeId,
+    },
+    /// Tell the parent's agent of a signal.
+    DeliverSignal { to: WorkspaceId, signal: SignalId },
+    /// Tell the sender that an envelope will not arrive.
+    ReportUndeliverable {
+        from: WorkspaceId,
+        envelope: EnvelopeId,
+    },
+    /// Show a gate to the people who may answer it.
+    ShowGate { gate: GateId },
+    /// A gate needs no answer any more.
+    HideGate { gate: GateId },
+    /// Show an escalation to its owner.
+    ShowEscalation { user: UserId, signal: SignalId },
+    /// Tell the coordinator's agent something it must decide about.
+    TellCoordinator(Notice),
+}
+
+/// What the coordinator is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    BudgetLow { workspace: WorkspaceId },
+    Silent { workspace: WorkspaceId },
+    Orphaned { workspace: WorkspaceId },
+    GateRejected { gate: GateId },
+    GateHandedOver { gate: GateId },
+    EscalationHandedOver { signal: SignalId },
+    OwnerGone { workspace: WorkspaceId },
+    UserChanged { user: UserId },
+    Degraded,
+    CreationRejected,
+}
+
+/// Reads the effects off durable entries, in their order. `run` is the state
+/// after they were applied.
+pub fn effects(run: &Run, entries: &[Entry]) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for entry in entries {
+        of(run, entry, &mut effects);
+    }
+    effects
+}
+
+fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
+    use Effect::TellCoordinator as Tell;
+    match &entry.event {
+        Event::WorkspaceCreated(e) => effects.push(Effect::BindAgent {
+            workspace: e.workspace,
+            agent: e.agent.clone(),
+        }),
+        Event::MigrationStarted(e) => {
+            effects.push(Effect::UnbindAgent {
+                workspace: e.workspace,
+            });
+            effects.push(Effect::BindAgent {
+                workspace: e.workspace,
+                agent: e.new_agent.clone(),
+            });
+        }
+        Event::WorkspaceStateChanged(e)
+            if e.to_state.is_terminal() || e.to_state == State::Suspended =>
+        {
+            effects.push(Effect::UnbindAgent {
+                workspace: e.workspace,
+            });
+        }
+        Event::SuspensionResumed(e) => {
+            if let Some(open) = run.open(e.workspace) {
+                effects.push(Effect::BindAgent {
+                    workspace: e.workspace,
+                    agent: open.agent.clone(),
+                });
+            }
+        }
+        Event::EnvelopeDelivered(e) => effects.push(Effect::Deliver {
+            to: e.to,
+            envelope: e.envelope,
+        }),
+        Event::EnvelopeRedelivered(e) => effects.push(Effect::Deliver {
+            to: e.to,
+            envelope: e.envelope,
+        }),
+        Event::EnvelopeUndeliverable(e) => {
+            effects.extend(e.from.map(|from| Effect::ReportUndeliverable {
+                from,
+                envelope: e.envelope,
+            }))
+        }
+        Event::SignalDelivered(e) => effects.push(Effect::DeliverSignal {
+            to: e.delivered_to,
+            signal: e.signal,
+        }),
+        Event::GateTriggered(e) => effects.push(Effect::ShowGate { gate: e.gate }),
+        Event::GateResolved(e) => {
+            effects.push(Effect::HideGate { gate: e.gate });
+            let handed = run.escalated_gates.contains_key(&e.gate);
+            match (e.action, e.resolver) {
+                (Answer::Reject, Resolver::Fallback) if handed => {
+                    effects.push(Tell(Notice::GateHandedOver { gate: e.gate }));
+                }
+                (Answer::Reject, _) => effects.push(Tell(Notice::GateRejected { gate: e.gate })),
+                _ => {}
+            }
+        }
+        Event::EscalationReceived(e) => {
+            if let (Party::User(user), false) = (e.owner, e.queued) {
+                effects.push(Effect::ShowEscalation {
+                    user,
+                    signal: e.signal,
+                });
+            }
+        }
+        Event::EscalationResolved(e) if e.response.is_handed_over() => {
+            effects.push(Tell(Notice::EscalationHandedOver { signal: e.signal }));
+        }
+        Event::WorkspaceOwnershipTransferred(e) => {
+            // What was asked of the old owner is now asked of the new one.
+            if let Some(open) = run.open(e.workspace) {
+                effects.extend(
+                    open.escalations
+                        .iter()
+                        .map(|signal| Effect::ShowEscalation {
+                            user: e.to_user,
+                            signal: *signal,
+                        }),
+                );
+            }
+        }
+        Event::UserResumed(e) => shown_again(run, e.user, effects),
+        Event::UserUnblocked(e) => shown_again(run, e.user, effects),
+        Event::UserReactivated(e) => shown_again(run, e.user, effects),
+        Event::UserSuspended(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
+        Event::UserBlocked(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
+        Event::UserDeactivated(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
+        Event::BudgetWarning(e) => effects.push(Tell(Notice::BudgetLow {
+            workspace: e.workspace,
+        })),
+        Event::LivenessWarning(e) => effects.push(Tell(Notice::Silent {
+            workspace: e.workspace,
+        })),
+        Event::WorkspaceReparented(e) => effects.push(Tell(Notice::Orphaned {
+            workspace: e.workspace,
+        })),
+        Event::WorkspaceRejected(_) => effects.push(Tell(Notice::CreationRejected)),
+        Event::SystemDegraded(_) => effects.push(Tell(Notice::Degraded)),
+        Event::CapabilityDenied(e) if &*e.action == crate::escalation::ACTION => {
+            effects.extend(
+                e.target
+                    .map(|workspace| Tell(Notice::OwnerGone { workspace })),
+            );
+        }
+        _ => {}
+    }
+}
+
+/// What waited for a person is shown when they are back.
+fn shown_again(run: &Run, user: UserId, effects: &mut Vec<Effect>) {
+    effects.push(Effect::TellCoordinator(Notice::UserChanged { user }));
+    for (signal, escalation) in &run.escalations {
+        let owner = run.workspace(escalation.workspace).map(|w| w.owner());
+        if owner == Some(Party::User(user)) {
+            effects.push(Effect::ShowEscalation {
+                user,
+                signal: *signal,
+            });
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The way from accepted to taken.
+//!
+//! A channel is a pair of workspaces, and what one sends the other arrives in
+//! the order it was written. Nothing overtakes an envelope that is held at a
+//! gate or is being sent again; behind a `blocking` one, nothing arrives at all
+//! until it is taken.
+
+use std::sync::Arc;
+
+use trail::Micros;
+
+use super::{MAX_REDELIVERIES, Origin, Pending, Post, Priority, Progress, patience_us, send};
+use crate::{
+    command::Principal,
+    content::Content,
+    event::{
+        EnvelopeDelivered, EnvelopeRedelivered, EnvelopeRejected, EnvelopeUndeliverable, Reference,
+        Undeliverable,
+    },
+    id::{EnvelopeId, Party, WorkspaceId},
+    rejection::Refusal,
+    right::{self, RightKind},
+    role::{EnvelopeType, delegation::deny},
+    signal::{self, SignalType},
+    stage::{Decision, Stage},
+    task::{self, Status},
+    workspace::{
+        budget::Dimension,
+        lifecycle::{Inbox, State, Trigger},
+        meter,
+    },
+};
+
+/// Whether a new envelope from `from` can be delivered at once.
+pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, from: Option<WorkspaceId>) -> bool {
+    let Some(open) = stage.run.open(to) else {
+        return false;
+    };
+    if stage.state_of(to).map(State::inbox) != Some(Inbox::Open) {
+        return false;
+    }
+    open.hindrances == 0
+        || !inbox(stage, to).any(|(_, pending)| {
+            let is_blocking = pending.priority == Priority::Blocking && pending.attempts() > 0;
+            is_blocking || (pending.from == from && pending.is_hindrance())
+        })
+}
+
+fn inbox<'a>(
+    stage: &Stage<'a>,
+    to: WorkspaceId,
+) -> impl Iterator<Item = (EnvelopeId, &'a Pending)> + use<'a> {
+    let range = (to, EnvelopeId(0))..=(to, EnvelopeId(u64::MAX));
+    stage
+        .run
+        .inboxes
+        .range(range)
+        .map(|((_, id), pending)| (*id, pending))
+}
+
+/// Puts an envelope into its inbox; the first one begins the work.
+pub fn deliver(
+    stage: &mut Stage<'_>,
+    to: WorkspaceId,
+    envelope: EnvelopeId,
+    from: Option<WorkspaceId>,
+    bytes: u64,
+    rights: &[(RightKind, WorkspaceId)],
+    payload: Option<Content>,
+) {
+    stage.push_protocol(
+        Some(to),
+        EnvelopeDelivered {
+            envelope,
+            payload,
+            to,
+        },
+    );
+    if let Some(from) = from {
+        for (kind, target) in rights {
+            right::transfer(stage, from, to, *kind, *target);
+        }
+    }
+    if stage.state_of(to) == Some(State::Idle) {
+        stage.as_protocol(|stage| {
+            stage.transition(to, State::Active, Trigger::FirstEnvelope, None);
+        });
+        if let Some(task) = stage.run.open(to).and_then(|open| open.task) {
+            task::set_status(stage, task, Status::InProgress, Some(to));
+        }
+    }
+    meter::charge(stage, to, Dimension::NetworkBytes, bytes);
+    // It may have been one too many. What waited before is settled with the
+    // workspace; this one is new to the run.
+    let is_over = stage.state_of(to).is_some_and(State::is_terminal);
+    if is_over && !stage.run.inboxes.contains_key(&(to, envelope)) {
+        stage.push_protocol(
+            Some(to),
+            EnvelopeUndeliverable {
+                attempts: 1,
+                envelope,
+                from,
+                reason: Undeliverable::WorkspaceTerminal,
+                to,
+            },
+        );
+    }
+}
+
+/// Delivers whatever can be delivered now, oldest first. `gone` has just left
+/// the inbox.
+pub fn drain(stage: &mut Stage<'_>, to: WorkspaceId, gone: Option<EnvelopeId>) {
+    drain_with(stage, to, gone, None);
+}
+
+/// The same, when a gate has just let one through, perhaps with another payload.
+pub fn drain_with(
+    stage: &mut Stage<'_>,
+    to: WorkspaceId,
+    gone: Option<EnvelopeId>,
+    released: Option<(EnvelopeId, Option<Content>)>,
+) {
+    if stage.state_of(to).map(State::inbox) != Some(Inbox::Open) {
+        return;
+    }
+    if stage.run.open(to).is_none_or(|open| open.hindrances == 0) {
+        return;
+    }
+    let mut busy: Vec<Option<WorkspaceId>> = Vec::new();
+    let waiting: Vec<(EnvelopeId, &Pending)> = inbox(stage, to).collect();
+    for (id, pending) in waiting {
+        if Some(id) == gone {
+            continue;
+        }
+        let (progress, payload) = match released {
+            Some((free, payload)) if free == id => (Progress::Queued, payload),
+            _ => (pending.progress, None),
+        };
+        match progress {
+            Progress::Gated(_) => busy.push(pending.from),
+            Progress::Delivered { attempt, .. } => {
+                if pending.priority == Priority::Blocking {
+                    return;
+                }
+                if attempt > 0 {
+                    busy.push(pending.from);
+                }
+            }
+            Progress::Queued if busy.contains(&pending.from) => {}
+            Progress::Queued => {
+                let bytes = payload.unwrap_or(pending.payload).bytes;
+                deliver(stage, to, id, pending.from, bytes, &pending.rights, payload);
+                if stage.state_of(to).map(State::inbox) != Some(Inbox::Open)
+                    || pending.priority == Priority::Blocking
+                {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The receiver took an envelope: acknowledged, by itself and once.
+pub fn acknowledge(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    workspace: WorkspaceId,
+    envelope: EnvelopeId,
+) -> Decision {
+    let own = match principal {
+        Principal::Runtime => true,
+        Principal::Coordinator => workspace == WorkspaceId::ROOT,
+        Principal::Agent(id) => id == workspace,
+        _ => false,
+    };
+    if !own {
+        let denial = (Refusal::PermissionDenied, None);
+        return deny(stage, principal, "acknowledge", Some(workspace), denial);
+    }
+    let run = stage.run;
+    match run.state_of(workspace) {
+        None => return stage.refuse(Refusal::TargetNotFound),
+        Some(State::Suspended | State::Migrating) => return stage.refuse(Refusal::InvalidState),
+        Some(_) => {}
+    }
+    let pending = run.inboxes.get(&(workspace, envelope));
+    match pending.map(|pending| pending.progress) {
+        None if envelope.0 >= run.next.envelopes => return stage.refuse(Refusal::UnknownEnvelope),
+        Some(Progress::Queued | Progress::Gated(_)) => return stage.refuse(Refusal::NotDelivered),
+        // A second acknowledgement is recorded and changes nothing (§4.2).
+        None | Some(Progress::Delivered { .. }) => {}
+    }
+    let reference = Some(Reference::Envelope(envelope));
+    stage.as_protocol(|stage| {
+        signal::record(
+            stage,
+            workspace,
+            SignalType::Acknowledged,
+            None,
+            reference,
+            false,
+            |_| {},
+        );
+    });
+    if pending.is_some_and(Pending::is_hindrance) {
+        drain(stage, workspace, Some(envelope));
+    }
+    Ok(())
+}
+
+/// Nobody acknowledged in time: again, or never more.
+pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
+    let Some(pending) = stage.run.inboxes.get(&(to, envelope)) else {
+        return;
+    };
+    let Progress::Delivered { attempt, .. } = pending.progress else {
+        return;
+    };
+    if attempt >= MAX_REDELIVERIES {
+        stage.push(
+            Some(to),
+            EnvelopeUndeliverable {
+                attempts: attempt + 1,
+                envelope,
+                from: pending.from,
+                reason: Undeliverable::DeliveryExhausted,
+                to,
+            },
+        );
+        drain(stage, to, Some(envelope));
+        return;
+    }
+    let base = stage
+        .run
+        .setup
+        .as_deref()
+        .map_or(0, |setup| setup.started.limits.redelivery_base_us);
+    let wait = patience_us(base, attempt + 1);
+    let next_at = Micros(stage.next_time().0.saturating_add(wait as i64));
+    stage.push(
+        Some(to),
+        EnvelopeRedelivered {
+            attempt: attempt + 1,
+            envelope,
+            next_at,
+            to,
+        },
+    );
+}
+
+/// Rejects an envelope that was accepted before.
+pub fn reject_pending(
+    stage: &mut Stage<'_>,
+    to: WorkspaceId,
+    envelope: EnvelopeId,
+    pending: &Pending,
+    reason: Refusal,
+) {
+    stage.push_protocol(
+        Some(to),
+        EnvelopeRejected {
+            envelope: Some(envelope),
+            envelope_type: pending.envelope_type,
+            from: pending.from,
+            reason,
+            to,
+        },
+    );
+}
+
+/// The creation directive, as the first envelope of those who have no sender.
+pub fn post_directive(stage: &mut Stage<'_>, to: WorkspaceId, directive: Content) {
+    send::post(
+        stage,
+        Post {
+            from: None,
+            to,
+            envelope_type: EnvelopeType::Directive,
+            payload: directive,
+            priority: Priority::Normal,
+            in_reply_to: None,
+            origin: Origin::Agent,
+            originator: stage
+                .run
+                .open(to)
+                .map_or(Party::System, |open| open.originator),
+            rights: Arc::from([]),
+            proof: None,
+        },
+    );
+}

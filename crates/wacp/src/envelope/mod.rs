@@ -1,0 +1,132 @@
+//! The unit of communication: checked, perhaps held at a gate, delivered in
+//! order, acknowledged, and sent again up to three times (WACP §4.2, §5.5).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trail::{Hash, Micros};
+
+use crate::{
+    content::Content,
+    id::{EnvelopeId, GateId, Party, WorkspaceId},
+    integrity::Check,
+    right::RightKind,
+    role::EnvelopeType,
+};
+
+pub mod apply;
+pub mod delivery;
+pub mod send;
+
+pub use apply::{pause_or_resume, taken};
+pub use delivery::{acknowledge, drain, drain_with, post_directive, redeliver, reject_pending};
+pub use send::{Post, inject, post, send};
+
+/// Redeliveries after the first attempt (WACP §12.5).
+pub const MAX_REDELIVERIES: u8 = 3;
+/// Rights that one envelope may carry.
+pub const MAX_RIGHTS: usize = 32;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Later deliveries to the same inbox wait until it is taken.
+    Blocking,
+    Urgent,
+    #[default]
+    Normal,
+}
+
+/// Assigned by the runtime, never by the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    Agent,
+    Human,
+}
+
+/// What a sender may choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEnvelope {
+    pub check: Check,
+    pub envelope_type: EnvelopeType,
+    pub in_reply_to: Option<EnvelopeId>,
+    pub payload: Content,
+    pub priority: Priority,
+    pub proof: Option<Hash>,
+    pub rights: Arc<[(RightKind, WorkspaceId)]>,
+    pub to: WorkspaceId,
+}
+
+impl NewEnvelope {
+    /// A plain envelope, its proof already verified.
+    pub fn to(to: WorkspaceId, envelope_type: EnvelopeType, payload: Content) -> NewEnvelope {
+        NewEnvelope {
+            check: Check::Valid,
+            envelope_type,
+            in_reply_to: None,
+            payload,
+            priority: Priority::Normal,
+            proof: None,
+            rights: Arc::from([]),
+            to,
+        }
+    }
+}
+
+/// An accepted envelope that its receiver has not taken yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    pub from: Option<WorkspaceId>,
+    pub envelope_type: EnvelopeType,
+    pub priority: Priority,
+    pub originator: Party,
+    pub payload: Content,
+    pub rights: Arc<[(RightKind, WorkspaceId)]>,
+    pub progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Accepted; the inbox, the channel or the receiver is not free.
+    Queued,
+    /// A person is asked first, or the coordinator after them.
+    Gated(GateId),
+    Delivered {
+        /// Redeliveries so far.
+        attempt: u8,
+        next_at: Micros,
+    },
+}
+
+impl Pending {
+    pub fn gate(&self) -> Option<GateId> {
+        match self.progress {
+            Progress::Gated(gate) => Some(gate),
+            _ => None,
+        }
+    }
+
+    pub fn attempts(&self) -> u8 {
+        match self.progress {
+            Progress::Delivered { attempt, .. } => attempt + 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether it holds others back or is itself held back.
+    pub fn is_hindrance(&self) -> bool {
+        match self.progress {
+            Progress::Queued | Progress::Gated(_) => true,
+            Progress::Delivered { attempt, .. } => {
+                attempt > 0 || self.priority == Priority::Blocking
+            }
+        }
+    }
+}
+
+/// How long to wait after the given redelivery: longer each time, linearly.
+pub fn patience_us(base_us: u64, attempt: u8) -> u64 {
+    base_us.saturating_mul(u64::from(attempt) + 1)
+}

@@ -1,0 +1,342 @@
+//! From a sender's wish to an accepted envelope, or to a recorded refusal.
+
+use std::sync::Arc;
+
+use trail::Hash;
+
+use super::{MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
+use crate::{
+    command::Principal,
+    content::Content,
+    event::{Damaged, EnvelopeCreated, EnvelopeRejected, HumanInjection, PortRightConsumed},
+    gate::{self, GateType, Proposal, Subject, Verdict},
+    id::{EnvelopeId, Party, UserId, WorkspaceId},
+    integrity::{self, Check},
+    rejection::Refusal,
+    right::{self, RightKind, Use},
+    role::{BaseRole, EnvelopeType, delegation::deny},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    user::{self, Capability},
+    workspace::lifecycle::{Inbox, State},
+};
+
+/// An agent sends an envelope.
+pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> Decision {
+    let from = match principal {
+        Principal::Coordinator => WorkspaceId::ROOT,
+        Principal::Agent(id) => id,
+        _ => {
+            return deny(
+                stage,
+                principal,
+                "send",
+                Some(new.to),
+                (Refusal::PermissionDenied, None),
+            );
+        }
+    };
+    let run = stage.run;
+    let used = match check(run, from, new) {
+        Ok(used) => used,
+        Err(refusal) => {
+            if refusal == Refusal::IntegrityViolation {
+                integrity::violation(stage, from, Damaged::NewEnvelope);
+            }
+            let place = run.workspace(from).map(|_| from);
+            stage.push_protocol(place, rejected(None, Some(from), new, refusal));
+            return stage.refuse(refusal);
+        }
+    };
+    let originator = run.workspace(from).map_or(Party::System, Slot::originator);
+    let post = Post {
+        from: Some(from),
+        to: new.to,
+        envelope_type: new.envelope_type,
+        payload: new.payload,
+        priority: new.priority,
+        in_reply_to: new.in_reply_to,
+        origin: Origin::Agent,
+        originator,
+        rights: new.rights.clone(),
+        proof: new.proof,
+    };
+    accept(stage, post, used)?;
+    Ok(())
+}
+
+fn rejected(
+    envelope: Option<EnvelopeId>,
+    from: Option<WorkspaceId>,
+    new: &NewEnvelope,
+    reason: Refusal,
+) -> EnvelopeRejected {
+    EnvelopeRejected {
+        envelope,
+        envelope_type: new.envelope_type,
+        from,
+        reason,
+        to: new.to,
+    }
+}
+
+/// Everything an agent's envelope must satisfy; gives the right it uses.
+fn check(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use, Refusal> {
+    let sender = run.open(from).ok_or(match run.workspace(from) {
+        Some(_) => Refusal::PermissionDenied,
+        None => Refusal::TargetNotFound,
+    })?;
+    if new.check == Check::Invalid {
+        return Err(Refusal::IntegrityViolation);
+    }
+    let speaks = match sender.state {
+        State::Active | State::Blocked => true,
+        State::Idle => from == WorkspaceId::ROOT,
+        _ => false,
+    };
+    if !speaks {
+        return Err(Refusal::PermissionDenied);
+    }
+    check_shape(run, new)?;
+    check_target(run, new.to)?;
+    if !permitted(run, from, new.to, new.envelope_type) {
+        return Err(Refusal::PermissionDenied);
+    }
+    for (kind, target) in new.rights.iter() {
+        if *kind == RightKind::Receive {
+            return Err(Refusal::ReceiveRightFixed);
+        }
+        if !right::holds(run, from, *target, *kind) {
+            return Err(Refusal::NoSendRight);
+        }
+    }
+    right::usable(run, from, new.to).ok_or(Refusal::NoSendRight)
+}
+
+/// Structure and type, for agents and people alike.
+fn check_shape(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    if !setup.started.taxonomy.has_envelope_type(new.envelope_type) {
+        return Err(Refusal::InvalidType);
+    }
+    let replies = new.in_reply_to.is_none_or(|id| id.0 < run.next.envelopes);
+    if !new.payload.is_acceptable() || new.rights.len() > MAX_RIGHTS || !replies {
+        return Err(Refusal::InvalidStructure);
+    }
+    Ok(())
+}
+
+fn check_target(run: &Run, to: WorkspaceId) -> Result<(), Refusal> {
+    match run.state_of(to).map(State::inbox) {
+        None => Err(Refusal::TargetNotFound),
+        Some(Inbox::Gone) => Err(Refusal::TargetTerminal),
+        Some(Inbox::Sealed) => Err(Refusal::WorkspaceSealed),
+        Some(Inbox::Open | Inbox::Queueing) => Ok(()),
+    }
+}
+
+/// WACP §5.5. A role's send types bind always; who is reached is the right's
+/// matter, except that observers are written to by nobody. A delegate directs
+/// its children and is asked by them.
+pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeType) -> bool {
+    let (Some(sender), Some(receiver)) = (run.open(from), run.open(to)) else {
+        return false;
+    };
+    let (Some(sends), Some(receives)) =
+        (run.permissions(sender.role), run.permissions(receiver.role))
+    else {
+        return false;
+    };
+    if receives.base == BaseRole::Observer {
+        return false;
+    }
+    let directs = sender.delegate
+        && receiver.parent == Some(from)
+        && matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback);
+    directs || sends.may_send(kind)
+}
+
+/// An envelope whose sender, type and target are beyond doubt.
+#[derive(Clone, Debug)]
+pub struct Post {
+    pub from: Option<WorkspaceId>,
+    pub to: WorkspaceId,
+    pub envelope_type: EnvelopeType,
+    pub payload: Content,
+    pub priority: Priority,
+    pub in_reply_to: Option<EnvelopeId>,
+    pub origin: Origin,
+    pub originator: Party,
+    pub rights: Arc<[(RightKind, WorkspaceId)]>,
+    pub proof: Option<Hash>,
+}
+
+/// Accepts and, if the way is free, delivers; no gate is asked.
+pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
+    let (envelope, to) = (stage.new_envelope(), post.to);
+    let (from, bytes, rights) = (post.from, post.payload.bytes, post.rights.clone());
+    create(stage, envelope, post);
+    if delivery::is_free(stage, to, from) {
+        delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
+    }
+    envelope
+}
+
+fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
+    stage.push(
+        post.from.or(Some(post.to)),
+        EnvelopeCreated {
+            envelope,
+            from: post.from,
+            in_reply_to: post.in_reply_to,
+            origin: post.origin,
+            originator: post.originator,
+            payload: post.payload,
+            priority: post.priority,
+            proof: post.proof,
+            rights: post.rights,
+            to: post.to,
+            envelope_type: post.envelope_type,
+        },
+    );
+}
+
+/// Accepts, uses up the right, asks the gate, delivers.
+fn accept(
+    stage: &mut Stage<'_>,
+    post: Post,
+    used: Use,
+) -> Result<EnvelopeId, crate::rejection::Rejection> {
+    let (from, to) = (post.from, post.to);
+    let (bytes, rights) = (post.payload.bytes, post.rights.clone());
+    let envelope = stage.new_envelope();
+    create(stage, envelope, post);
+    if let (Use::Once(right), Some(holder)) = (used, from) {
+        stage.push_protocol(
+            Some(holder),
+            PortRightConsumed {
+                envelope,
+                holder,
+                right,
+                target: to,
+            },
+        );
+    }
+    let proposal = Proposal::EnvelopeDelivery { envelope, to };
+    match gate::guard(
+        stage,
+        GateType::EnvelopeDelivery,
+        Subject::Envelope(envelope),
+        proposal,
+    )? {
+        Verdict::Paused => {}
+        Verdict::Proceed => {
+            if delivery::is_free(stage, to, from) {
+                delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
+            }
+        }
+    }
+    Ok(envelope)
+}
+
+/// A person writes to any workspace. Only the check of the sender's role falls
+/// away (WACP §8.1).
+pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> Decision {
+    let Principal::User(user) = principal else {
+        return deny(
+            stage,
+            principal,
+            "inject",
+            Some(new.to),
+            (Refusal::PermissionDenied, None),
+        );
+    };
+    let run = stage.run;
+    let owner = match new.to {
+        // To speak to the coordinator is to ask, not to direct.
+        WorkspaceId::ROOT => Some(Party::User(user)),
+        to => run.workspace(to).map(Slot::owner),
+    };
+    let allowed = user::check(
+        run,
+        user,
+        Some(Capability::InjectDirective),
+        Some(Capability::InjectDirectiveAny),
+        owner,
+    );
+    if let Err(denial) = allowed {
+        return deny(stage, principal, "inject", Some(new.to), denial);
+    }
+    stage.actor = crate::event::Actor::User(user);
+    match check_injection(run, new) {
+        Ok(()) => {
+            injected(stage, user, new);
+            Ok(())
+        }
+        Err(refusal) => {
+            if refusal == Refusal::IntegrityViolation {
+                integrity::violation(stage, new.to, Damaged::NewEnvelope);
+            }
+            let place = run.workspace(new.to).map(|_| new.to);
+            stage.push(
+                place,
+                HumanInjection {
+                    envelope: None,
+                    envelope_type: new.envelope_type,
+                    rejected: Some(refusal),
+                    to: new.to,
+                    user,
+                },
+            );
+            stage.refuse(refusal)
+        }
+    }
+}
+
+fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    if !setup.started.highway.injection {
+        return Err(Refusal::InjectionDisabled);
+    }
+    check_shape(run, new)?;
+    // People hold no rights to pass on.
+    if !new.rights.is_empty() {
+        return Err(Refusal::InvalidStructure);
+    }
+    check_target(run, new.to)?;
+    if new.check == Check::Invalid {
+        return Err(Refusal::IntegrityViolation);
+    }
+    Ok(())
+}
+
+/// Records an accepted injection and sends it on its way, past no gate: the
+/// person is the highway.
+pub fn injected(stage: &mut Stage<'_>, user: UserId, new: &NewEnvelope) -> EnvelopeId {
+    let envelope = post(
+        stage,
+        Post {
+            from: None,
+            to: new.to,
+            envelope_type: new.envelope_type,
+            payload: new.payload,
+            priority: new.priority,
+            in_reply_to: new.in_reply_to,
+            origin: Origin::Human,
+            originator: Party::User(user),
+            rights: Arc::from([]),
+            proof: new.proof,
+        },
+    );
+    stage.push(
+        Some(new.to),
+        HumanInjection {
+            envelope: Some(envelope),
+            envelope_type: new.envelope_type,
+            rejected: None,
+            to: new.to,
+            user,
+        },
+    );
+    envelope
+}

@@ -1,0 +1,313 @@
+//! An agent needs a person: routed to the owner, answered in one of three ways,
+//! or by the fallback (WACP §8.1).
+//!
+//! The owner's state decides at the boundary: active is shown, suspended and
+//! blocked wait while the time runs, deactivated is refused and the coordinator
+//! is told. A plain "no" never aborts anything.
+
+use serde::{Deserialize, Serialize};
+use trail::Micros;
+
+use crate::{
+    command::Principal,
+    content::Content,
+    envelope::{self, NewEnvelope},
+    event::{
+        Actor, CapabilityDenied, Entry, EscalationReceived, EscalationResolved, EscalationTimeout,
+        Event, Holder, Reference, Resolver,
+    },
+    id::{Party, SignalId, WorkspaceId},
+    rejection::Refusal,
+    role::{EnvelopeType, Text, delegation::deny},
+    signal::{self, SignalType},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    user::{self, Capability, UserState},
+    workspace::{
+        Deadline, end,
+        lifecycle::{Inbox, Reason, State},
+    },
+};
+
+/// The word under which an escalation to someone who has left is recorded.
+pub const ACTION: &str = "escalate";
+
+/// What happens when nobody answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fallback {
+    Approve,
+    Reject,
+    DelegateToCoordinator,
+}
+
+/// A person's answer: three distinct choices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Words for the agent.
+    Envelope {
+        envelope_type: EnvelopeType,
+        payload: Content,
+    },
+    Abort,
+    Delegate,
+}
+
+/// How an escalation ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Response {
+    Envelope,
+    Abort,
+    Delegation,
+    /// By fallback: go on as you think best.
+    Approved,
+    /// By fallback: the answer is no; the workspace stays as it is.
+    Rejected,
+    /// The workspace ended.
+    Invalidated,
+}
+
+impl Response {
+    /// Whether the coordinator has to deal with it now.
+    pub fn is_handed_over(self) -> bool {
+        matches!(self, Response::Delegation | Response::Rejected)
+    }
+}
+
+/// An open escalation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    pub workspace: WorkspaceId,
+    pub received: Micros,
+    pub timeout_at: Option<Micros>,
+    pub fallback: Fallback,
+}
+
+/// Open escalations of one workspace; an agent that asks more is not waiting.
+pub const MAX_OPEN: usize = 16;
+
+/// An agent's escalation signal.
+pub fn escalate(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    from: WorkspaceId,
+    reason: Option<Text>,
+    reference: Option<Reference>,
+) -> Decision {
+    let run = stage.run;
+    let Some(setup) = run.setup.as_deref() else {
+        return stage.refuse(Refusal::NotStarted);
+    };
+    let setting = setup.started.highway.escalation;
+    if !setting.enabled {
+        let denial = (Refusal::EscalationDisabled, None);
+        return deny(stage, principal, ACTION, Some(from), denial);
+    }
+    if run
+        .open(from)
+        .is_some_and(|open| open.escalations.len() >= MAX_OPEN)
+    {
+        return stage.refuse(Refusal::GatePending);
+    }
+    let signal = signal::record(
+        stage,
+        from,
+        SignalType::Escalation,
+        reason.clone(),
+        reference,
+        false,
+        |_| {},
+    );
+    let owner = run.workspace(from).map_or(Party::System, Slot::owner);
+    let person = owner
+        .user()
+        .and_then(|user| Some((user, run.user(user)?.state)));
+    if let Some((user, UserState::Deactivated)) = person {
+        stage.push_protocol(
+            Some(from),
+            CapabilityDenied {
+                action: Text::from(ACTION),
+                capability: None,
+                holder: Some(Holder::User(user)),
+                reason: Refusal::UserNotActive,
+                target: Some(from),
+            },
+        );
+        return Ok(());
+    }
+    let queued = matches!(person, Some((_, UserState::Suspended | UserState::Blocked)));
+    let timeout_at = setting
+        .timeout_us
+        .map(|us| Micros(stage.next_time().0.saturating_add(us as i64)));
+    stage.push_protocol(
+        Some(from),
+        EscalationReceived {
+            fallback: setting.fallback,
+            owner,
+            queued,
+            reason,
+            signal,
+            timeout_at,
+            workspace: from,
+        },
+    );
+    Ok(())
+}
+
+/// A person answers.
+pub fn answer(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    signal: SignalId,
+    answer: &Answer,
+) -> Decision {
+    let Principal::User(user) = principal else {
+        let denial = (Refusal::PermissionDenied, None);
+        return deny(stage, principal, "answer_escalation", None, denial);
+    };
+    let run = stage.run;
+    let Some(escalation) = run.escalations.get(&signal) else {
+        return stage.refuse(Refusal::UnknownEscalation);
+    };
+    let id = escalation.workspace;
+    let owner = run.workspace(id).map(Slot::owner);
+    // The owner may always answer; others need the capability for any workspace.
+    let any = match answer {
+        Answer::Abort => Capability::AbortAny,
+        _ => Capability::InjectDirectiveAny,
+    };
+    let own = Some(Capability::ViewTrailOwn);
+    if let Err(denial) = user::check(run, user, own, Some(any), owner) {
+        return deny(stage, principal, "answer_escalation", Some(id), denial);
+    }
+    stage.actor = Actor::User(user);
+    let mut sent = None;
+    let response = match answer {
+        Answer::Envelope {
+            envelope_type,
+            payload,
+        } => {
+            let known = run
+                .setup
+                .as_deref()
+                .is_some_and(|setup| setup.started.taxonomy.has_envelope_type(*envelope_type));
+            if !known {
+                return stage.refuse(Refusal::InvalidType);
+            }
+            if !payload.is_acceptable() {
+                return stage.refuse(Refusal::InvalidStructure);
+            }
+            if run.state_of(id).map(State::inbox) == Some(Inbox::Sealed) {
+                return stage.refuse(Refusal::WorkspaceSealed);
+            }
+            let new = NewEnvelope::to(id, *envelope_type, *payload);
+            sent = Some(envelope::send::injected(stage, user, &new));
+            Response::Envelope
+        }
+        Answer::Abort => Response::Abort,
+        Answer::Delegate => Response::Delegation,
+    };
+    stage.answered_escalations.insert(signal);
+    stage.push(
+        Some(id),
+        EscalationResolved {
+            envelope: sent,
+            resolver: Resolver::User(user),
+            response,
+            signal,
+            workspace: id,
+        },
+    );
+    if response == Response::Abort {
+        end::fail(stage, id, Reason::AbortedByHuman);
+    }
+    Ok(())
+}
+
+/// Nobody answered in time.
+pub fn time_out(stage: &mut Stage<'_>, signal: SignalId) {
+    let Some(escalation) = stage.run.escalations.get(&signal) else {
+        return;
+    };
+    let id = escalation.workspace;
+    let elapsed_us = u64::try_from(stage.now.0 - escalation.received.0).unwrap_or(0);
+    stage.push(
+        Some(id),
+        EscalationTimeout {
+            elapsed_us,
+            fallback: escalation.fallback,
+            signal,
+            workspace: id,
+        },
+    );
+    let response = match escalation.fallback {
+        Fallback::Approve => Response::Approved,
+        Fallback::Reject => Response::Rejected,
+        Fallback::DelegateToCoordinator => Response::Delegation,
+    };
+    stage.push(
+        Some(id),
+        EscalationResolved {
+            envelope: None,
+            resolver: Resolver::Fallback,
+            response,
+            signal,
+            workspace: id,
+        },
+    );
+}
+
+/// The workspace ended; nobody needs to answer.
+pub fn invalidate(stage: &mut Stage<'_>, signal: SignalId) {
+    let Some(escalation) = stage.run.escalations.get(&signal) else {
+        return;
+    };
+    if !stage.answered_escalations.insert(signal) {
+        return;
+    }
+    stage.push_protocol(
+        Some(escalation.workspace),
+        EscalationResolved {
+            envelope: None,
+            resolver: Resolver::Protocol,
+            response: Response::Invalidated,
+            signal,
+            workspace: escalation.workspace,
+        },
+    );
+}
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    match &entry.event {
+        Event::EscalationReceived(e) => {
+            if let Some(at) = e.timeout_at {
+                run.deadlines.insert((at, Deadline::Escalation(e.signal)));
+            }
+            run.escalations.insert(
+                e.signal,
+                Escalation {
+                    workspace: e.workspace,
+                    received: entry.time,
+                    timeout_at: e.timeout_at,
+                    fallback: e.fallback,
+                },
+            );
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.escalations.push(e.signal);
+            }
+        }
+        Event::EscalationResolved(e) => {
+            let Some(escalation) = run.escalations.remove(&e.signal) else {
+                return;
+            };
+            if let Some(at) = escalation.timeout_at {
+                run.deadlines.remove(&(at, Deadline::Escalation(e.signal)));
+            }
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.escalations.retain(|known| *known != e.signal);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,368 @@
+//! Answers: a person's, the fallback's, and the coordinator's when a question
+//! was handed to it.
+
+use super::{
+    Answer, Gate, GateType, Modification, Proposal, WorkspaceModification, config::Fallback,
+    invalidate,
+};
+use crate::{
+    command::Principal,
+    content::Content,
+    envelope,
+    event::{
+        Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout, ResolutionReason,
+        Resolver, WorkspaceRejected,
+    },
+    id::{GateId, Party, UserId},
+    integration::{self, Resolution},
+    rejection::Refusal,
+    role::delegation::{coordinator_only, deny},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    task, user,
+    workspace::{MAX_TEXT, NewWorkspace, creation, end, lifecycle::Reason},
+};
+
+/// A person answers.
+pub fn resolve(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: GateId,
+    answer: Answer,
+    modification: Option<&Modification>,
+) -> Decision {
+    let Principal::User(user) = principal else {
+        return deny(
+            stage,
+            principal,
+            "resolve_gate",
+            None,
+            (Refusal::PermissionDenied, None),
+        );
+    };
+    let run = stage.run;
+    let Some(gate) = run.gates.get(&id) else {
+        return stage.refuse(Refusal::UnknownGate);
+    };
+    let (own, any) = match gate.gate_type.capabilities() {
+        Some((own, any)) => (Some(own), Some(any)),
+        // Seeing one's own trail is what every active person has.
+        None => (Some(user::Capability::ViewTrailOwn), None),
+    };
+    if let Err(denial) = user::check(run, user, own, any, owner(run, gate, user)) {
+        return deny(
+            stage,
+            principal,
+            "resolve_gate",
+            gate.proposal.workspace(),
+            denial,
+        );
+    }
+    stage.actor = Actor::User(user);
+    if let Err(refusal) = check_modification(run, gate, answer, modification) {
+        return stage.refuse(refusal);
+    }
+    // What has become impossible is answered by the runtime, not by them.
+    if answer != Answer::Reject && !is_possible(run, gate, modification) {
+        invalidate(stage, Some(id));
+        return Ok(());
+    }
+    stage.answered_gates.insert(id);
+    stage.push(
+        gate.proposal.workspace(),
+        Box::new(GateResolved {
+            action: answer,
+            gate: id,
+            gate_type: gate.gate_type,
+            modification: modification.cloned(),
+            reason: None,
+            resolver: Resolver::User(user),
+        }),
+    );
+    match answer {
+        Answer::Approve | Answer::Modify => {
+            proceed(stage, gate, modification, ApprovalSource::Human(user));
+        }
+        Answer::Reject => cancel(stage, gate, Refusal::GateRejectedByHuman),
+    }
+    Ok(())
+}
+
+/// Whose workspace a gate is about.
+fn owner(run: &Run, gate: &Gate, user: UserId) -> Option<Party> {
+    match &gate.proposal {
+        Proposal::TaskApproval { .. } => Some(Party::User(user)),
+        Proposal::WorkspaceCreate { owner, .. } => Some(*owner),
+        proposal => run.workspace(proposal.workspace()?).map(Slot::owner),
+    }
+}
+
+fn check_modification(
+    run: &Run,
+    gate: &Gate,
+    answer: Answer,
+    modification: Option<&Modification>,
+) -> Result<(), Refusal> {
+    let modification = match (answer, modification) {
+        (Answer::Modify, Some(modification)) => modification,
+        (Answer::Modify, None) => return Err(Refusal::InvalidStructure),
+        (_, Some(_)) => return Err(Refusal::InvalidStructure),
+        (_, None) => return Ok(()),
+    };
+    let content = |content: &Content| {
+        if content.is_acceptable() {
+            Ok(())
+        } else {
+            Err(Refusal::InvalidStructure)
+        }
+    };
+    match (gate.gate_type, modification) {
+        (GateType::TaskApproval, Modification::Task(task)) => {
+            if let Some(description) = &task.description {
+                content(description)?;
+            }
+            let named = task
+                .name
+                .as_ref()
+                .is_none_or(|name| !name.is_empty() && name.chars().count() <= MAX_TEXT);
+            if !named {
+                return Err(Refusal::InvalidStructure);
+            }
+            if task
+                .resource_estimate
+                .is_some_and(|estimate| !estimate.is_valid())
+            {
+                return Err(Refusal::InvalidEstimate);
+            }
+            Ok(())
+        }
+        (GateType::WorkspaceCreate, Modification::Workspace(change)) => match &gate.proposal {
+            Proposal::WorkspaceCreate { by, new, .. } => {
+                creation::check(run, *by, &changed(new, Some(change))).map(|_| ())
+            }
+            _ => Err(Refusal::NotModifiable),
+        },
+        (GateType::EnvelopeDelivery, Modification::Payload(payload)) => content(payload),
+        (GateType::ConflictResolution, Modification::Resolution(resolution)) => content(resolution),
+        _ => Err(Refusal::NotModifiable),
+    }
+}
+
+fn changed(new: &NewWorkspace, change: Option<&WorkspaceModification>) -> NewWorkspace {
+    let mut new = new.clone();
+    if let Some(change) = change {
+        new.budget = change.budget.unwrap_or(new.budget);
+        new.priority = change.priority.unwrap_or(new.priority);
+        if let Some(visibility) = &change.visibility {
+            new.visibility = visibility.clone();
+        }
+    }
+    new
+}
+
+/// Whether what is proposed can still be done.
+fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> bool {
+    match &gate.proposal {
+        Proposal::TaskApproval { task, .. } => run
+            .task(*task)
+            .is_some_and(|task| task.status == task::Status::Draft),
+        Proposal::WorkspaceCreate { by, new, .. } => {
+            let change = match modification {
+                Some(Modification::Workspace(change)) => Some(change),
+                _ => None,
+            };
+            creation::check(run, *by, &changed(new, change)).is_ok()
+        }
+        Proposal::EnvelopeDelivery { envelope, to } => run.inboxes.contains_key(&(*to, *envelope)),
+        Proposal::Integration { acceptance, .. } => {
+            integration::merge::check(run, acceptance).is_ok()
+        }
+        Proposal::ConflictResolution {
+            conflict,
+            workspace,
+            ..
+        } => integration::conflict::find(run, *workspace, *conflict).is_some(),
+        Proposal::WorkspaceAbort { workspace, .. } => run.open(*workspace).is_some(),
+    }
+}
+
+/// The transition happens, in the name of whoever wanted it.
+fn proceed(
+    stage: &mut Stage<'_>,
+    gate: &Gate,
+    modification: Option<&Modification>,
+    source: ApprovalSource,
+) {
+    let answering = std::mem::replace(&mut stage.actor, gate.actor);
+    match (&gate.proposal, modification) {
+        (Proposal::TaskApproval { task, .. }, change) => {
+            let change = match change {
+                Some(Modification::Task(change)) => Some(change),
+                _ => None,
+            };
+            stage.actor = answering;
+            task::approve(stage, *task, source, change);
+        }
+        (
+            Proposal::WorkspaceCreate {
+                by,
+                new,
+                owner,
+                originator,
+            },
+            change,
+        ) => {
+            let change = match change {
+                Some(Modification::Workspace(change)) => Some(change),
+                _ => None,
+            };
+            let new = changed(new, change);
+            let (owner, originator) = match creation::check(stage.run, *by, &new) {
+                Ok(parties) => parties,
+                Err(_) => (*owner, *originator),
+            };
+            creation::perform(stage, &new, owner, originator);
+        }
+        (Proposal::EnvelopeDelivery { envelope, to }, change) => {
+            let payload = match change {
+                Some(Modification::Payload(payload)) => Some(*payload),
+                _ => None,
+            };
+            envelope::drain_with(stage, *to, None, Some((*envelope, payload)));
+        }
+        (Proposal::Integration { acceptance, .. }, _) => {
+            integration::perform_merge(stage, acceptance)
+        }
+        (
+            Proposal::ConflictResolution {
+                conflict,
+                resolution,
+                workspace,
+            },
+            change,
+        ) => {
+            let resolution = match (resolution, change) {
+                (Resolution::CoordinatorResolve(_), Some(Modification::Resolution(content))) => {
+                    Resolution::CoordinatorResolve(*content)
+                }
+                // A person's own words are a resolution, whatever was proposed.
+                (_, Some(Modification::Resolution(content))) => Resolution::Escalate(*content),
+                (resolution, _) => resolution.clone(),
+            };
+            integration::perform_resolution(stage, *workspace, *conflict, &resolution);
+        }
+        (Proposal::WorkspaceAbort { workspace, .. }, _) => {
+            end::perform_abort(stage, *workspace, false);
+        }
+    }
+}
+
+/// The transition does not happen; what that means depends on the gate.
+fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
+    match &gate.proposal {
+        Proposal::TaskApproval { task, .. } => task::cancel_now(stage, *task),
+        Proposal::WorkspaceCreate { new, .. } => {
+            let place = stage.run.workspace(new.parent).map(|_| new.parent);
+            stage.push_protocol(
+                place,
+                WorkspaceRejected {
+                    parent: new.parent,
+                    reason,
+                },
+            );
+        }
+        Proposal::EnvelopeDelivery { envelope, to } => {
+            let run = stage.run;
+            if let Some(pending) = run.inboxes.get(&(*to, *envelope)) {
+                envelope::reject_pending(stage, *to, *envelope, pending, reason);
+                envelope::drain(stage, *to, Some(*envelope));
+            }
+        }
+        Proposal::Integration { acceptance, .. } => {
+            let why = match reason {
+                Refusal::GateRejectedByHuman => Reason::GateRejectedByHuman,
+                _ => Reason::GateRejectedByFallback,
+            };
+            end::fail(stage, acceptance.workspace, why);
+        }
+        // It stays conflicted, or goes on as it was.
+        Proposal::ConflictResolution { .. } | Proposal::WorkspaceAbort { .. } => {}
+    }
+}
+
+/// Nobody answered in time.
+pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
+    let run = stage.run;
+    let Some(gate) = run.gates.get(&id) else {
+        return;
+    };
+    if gate.fallback == Fallback::Approve && !is_possible(run, gate, None) {
+        invalidate(stage, Some(id));
+        return;
+    }
+    stage.answered_gates.insert(id);
+    let place = gate.proposal.workspace();
+    let elapsed_us = u64::try_from(stage.now.0 - gate.triggered.0).unwrap_or(0);
+    stage.push(
+        place,
+        GateTimeout {
+            elapsed_us,
+            fallback: gate.fallback,
+            gate: id,
+            gate_type: gate.gate_type,
+        },
+    );
+    let (action, reason) = match gate.fallback {
+        Fallback::Approve => (Answer::Approve, None),
+        Fallback::Reject => (Answer::Reject, None),
+        Fallback::EscalateToCoordinator => (
+            Answer::Reject,
+            Some(ResolutionReason::EscalatedToCoordinator),
+        ),
+    };
+    stage.push(
+        place,
+        Box::new(GateResolved {
+            action,
+            gate: id,
+            gate_type: gate.gate_type,
+            modification: None,
+            reason,
+            resolver: Resolver::Fallback,
+        }),
+    );
+    match gate.fallback {
+        Fallback::Approve => proceed(stage, gate, None, ApprovalSource::TimeoutAutoApprove),
+        Fallback::Reject => cancel(stage, gate, Refusal::GateRejectedByFallback),
+        Fallback::EscalateToCoordinator => {}
+    }
+}
+
+/// The coordinator takes up a question that was handed to it.
+pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool) -> Decision {
+    coordinator_only(stage, principal, "decide_gate", None)?;
+    let run = stage.run;
+    let Some(gate) = run.escalated_gates.get(&id) else {
+        return stage.refuse(Refusal::UnknownGate);
+    };
+    if yes && !is_possible(run, gate, None) {
+        return stage.refuse(Refusal::InvalidState);
+    }
+    stage.push_protocol(
+        gate.proposal
+            .workspace()
+            .filter(|id| run.workspace(*id).is_some()),
+        GateReentryBlocked {
+            converted_to: if yes { Answer::Approve } else { Answer::Reject },
+            gate: Some(id),
+            gate_type: gate.gate_type,
+            subject: gate.subject,
+        },
+    );
+    if yes {
+        proceed(stage, gate, None, ApprovalSource::Coordinator);
+    } else {
+        cancel(stage, gate, Refusal::GateRejectedByFallback);
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Synchronisation points: a transition waits for a person's answer (WACP §8).
+//!
+//! Every gate ends: by an answer, by its fallback, or because what it asks
+//! about is no longer possible. A question that fell back is not asked twice.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trail::Micros;
+
+use crate::{
+    command::Principal,
+    content::Content,
+    event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
+    id::{ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
+    integration::{Acceptance, Resolution, ResolutionStrategy},
+    rejection::{Refusal, Rejection},
+    role::Text,
+    stage::Stage,
+    state::Slot,
+    task::{Estimate, Priority},
+    user::Capability,
+    workspace::{Band, NewWorkspace, Seen, budget::Budget},
+};
+
+pub mod answer;
+pub mod apply;
+pub mod config;
+
+pub use answer::{decide, resolve, time_out};
+pub use apply::forget_workspace;
+use config::Fallback;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateType {
+    TaskApproval,
+    WorkspaceCreate,
+    EnvelopeDelivery,
+    Integration,
+    ConflictResolution,
+    WorkspaceAbort,
+}
+
+impl GateType {
+    pub const ALL: [GateType; 6] = [
+        GateType::TaskApproval,
+        GateType::WorkspaceCreate,
+        GateType::EnvelopeDelivery,
+        GateType::Integration,
+        GateType::ConflictResolution,
+        GateType::WorkspaceAbort,
+    ];
+
+    /// What a person needs to answer: for their own workspaces, for any. A plan
+    /// belongs to no workspace yet; every active person may answer it.
+    pub fn capabilities(self) -> Option<(Capability, Capability)> {
+        use Capability as C;
+        match self {
+            GateType::TaskApproval => None,
+            GateType::WorkspaceCreate => Some((C::CreateWorkspace, C::CreateWorkspaceAny)),
+            GateType::EnvelopeDelivery => Some((C::InjectDirective, C::InjectDirectiveAny)),
+            GateType::Integration | GateType::ConflictResolution => {
+                Some((C::ApproveIntegration, C::ApproveIntegrationAny))
+            }
+            GateType::WorkspaceAbort => Some((C::AbortOwn, C::AbortAny)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Approve,
+    Reject,
+    Modify,
+}
+
+impl Answer {
+    pub const ALL: [Answer; 3] = [Answer::Approve, Answer::Reject, Answer::Modify];
+}
+
+/// What a question is about; with the type it identifies the question.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// A conflict and how it is to be settled: another way is another question.
+    Conflict(ConflictId, ResolutionStrategy),
+    Envelope(EnvelopeId),
+    /// Something that does not exist yet; each proposal is its own question.
+    Proposal,
+    Task(TaskId),
+    Workspace(WorkspaceId),
+}
+
+/// What happens if the answer is yes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proposal {
+    ConflictResolution {
+        conflict: ConflictId,
+        resolution: Resolution,
+        workspace: WorkspaceId,
+    },
+    EnvelopeDelivery {
+        envelope: EnvelopeId,
+        to: WorkspaceId,
+    },
+    Integration {
+        acceptance: Box<Acceptance>,
+        by: WorkspaceId,
+    },
+    TaskApproval {
+        graph: GraphId,
+        task: TaskId,
+    },
+    WorkspaceAbort {
+        reason: Option<Text>,
+        workspace: WorkspaceId,
+    },
+    WorkspaceCreate {
+        by: Principal,
+        new: Box<NewWorkspace>,
+        originator: Party,
+        owner: Party,
+    },
+}
+
+impl Proposal {
+    /// The workspace it concerns: the parent of one that does not exist yet.
+    pub fn workspace(&self) -> Option<WorkspaceId> {
+        match self {
+            Proposal::ConflictResolution { workspace, .. } => Some(*workspace),
+            Proposal::EnvelopeDelivery { to, .. } => Some(*to),
+            Proposal::Integration { acceptance, .. } => Some(acceptance.workspace),
+            Proposal::TaskApproval { .. } => None,
+            Proposal::WorkspaceAbort { workspace, .. } => Some(*workspace),
+            Proposal::WorkspaceCreate { new, .. } => Some(new.parent),
+        }
+    }
+}
+
+/// What a person changes before agreeing; only what is named is changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modification {
+    Payload(Content),
+    Resolution(Content),
+    Task(TaskModification),
+    Workspace(WorkspaceModification),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskModification {
+    pub description: Option<Content>,
+    pub name: Option<Text>,
+    pub priority: Option<Priority>,
+    pub resource_estimate: Option<Estimate>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceModification {
+    pub budget: Option<Budget>,
+    pub priority: Option<Band>,
+    pub visibility: Option<Arc<[Seen]>>,
+}
+
+/// A pending question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    pub gate_type: GateType,
+    pub subject: Subject,
+    pub proposal: Proposal,
+    pub fallback: Fallback,
+    pub triggered: Micros,
+    pub timeout_at: Option<Micros>,
+    /// Who wanted the transition.
+    pub actor: Actor,
+}
+
+/// What a gate says at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Proceed,
+    Paused,
+}
+
+/// How a question stands before anyone asks it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// The gate is off: nothing to ask.
+    Free,
+    /// It would be asked.
+    Asks,
+    /// It waits already, or has fallen back.
+    Settled,
+}
+
+pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
+    let key = (gate_type, subject);
+    let is_on = run
+        .setup
+        .as_deref()
+        .is_some_and(|setup| setup.started.highway.gate(gate_type).enabled);
+    if !is_on {
+        Standing::Free
+    } else if run.gate_subjects.contains_key(&key) || run.guard.contains_key(&key) {
+        Standing::Settled
+    } else {
+        Standing::Asks
+    }
+}
+
+/// Asks, if this gate is on in this run.
+pub fn guard(
+    stage: &mut Stage<'_>,
+    gate_type: GateType,
+    subject: Subject,
+    proposal: Proposal,
+) -> Result<Verdict, Rejection> {
+    let setup = stage.run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    if setup.started.highway.gate(gate_type).enabled {
+        ask(stage, gate_type, subject, proposal)
+    } else {
+        Ok(Verdict::Proceed)
+    }
+}
+
+/// Asks, unless the same question waits or has fallen back already.
+pub fn ask(
+    stage: &mut Stage<'_>,
+    gate_type: GateType,
+    subject: Subject,
+    proposal: Proposal,
+) -> Result<Verdict, Rejection> {
+    let run = stage.run;
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    let key = (gate_type, subject);
+    if run.gate_subjects.contains_key(&key) {
+        return Err(Refusal::GatePending.into());
+    }
+    if let Some(fallback) = run.guard.get(&key) {
+        return reenter(stage, gate_type, subject, *fallback);
+    }
+    let setting = setup.started.highway.gate(gate_type);
+    let gate = stage.new_gate();
+    let workspace = proposal.workspace();
+    let (task, graph) = match (&proposal, workspace) {
+        (Proposal::TaskApproval { graph, task }, _) => (Some(*task), Some(*graph)),
+        (Proposal::WorkspaceCreate { new, .. }, _) => {
+            let graph = new
+                .task
+                .and_then(|task| run.task(task))
+                .map(|task| task.graph);
+            (new.task, graph)
+        }
+        (_, Some(workspace)) => {
+            let task = run.workspace(workspace).and_then(Slot::task);
+            (
+                task,
+                task.and_then(|task| run.task(task)).map(|task| task.graph),
+            )
+        }
+        (_, None) => (None, None),
+    };
+    let timeout_at = setting
+        .timeout_us
+        .map(|us| Micros(stage.next_time().0.saturating_add(us as i64)));
+    let earlier = run.gates.len() as u32 + (gate.0 - run.next.gates);
+    stage.push(
+        workspace,
+        Box::new(GateTriggered {
+            fallback: setting.fallback,
+            gate,
+            gate_type,
+            graph,
+            proposal,
+            queue_position: earlier,
+            subject,
+            task,
+            timeout_at,
+            workspace,
+        }),
+    );
+    Ok(Verdict::Paused)
+}
+
+/// The re-entry guard: what was handed to the coordinator and comes back is a
+/// yes; what fell back to a no stays one.
+fn reenter(
+    stage: &mut Stage<'_>,
+    gate_type: GateType,
+    subject: Subject,
+    fallback: Fallback,
+) -> Result<Verdict, Rejection> {
+    let handed = stage
+        .run
+        .escalated_gates
+        .iter()
+        .find(|(_, gate)| gate.gate_type == gate_type && gate.subject == subject);
+    let gate = handed.map(|(id, _)| *id);
+    let converted_to = match fallback {
+        Fallback::Reject => Answer::Reject,
+        Fallback::Approve | Fallback::EscalateToCoordinator => Answer::Approve,
+    };
+    stage.push_protocol(
+        None,
+        GateReentryBlocked {
+            converted_to,
+            gate,
+            gate_type,
+            subject,
+        },
+    );
+    if converted_to == Answer::Reject {
+        stage.refuse(Refusal::GateFellBack)?;
+    }
+    Ok(Verdict::Proceed)
+}
+
+/// What a gate asks about is no longer possible: the runtime says no.
+pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
+    let Some(id) = gate else {
+        return;
+    };
+    let Some(gate) = stage.run.gates.get(&id) else {
+        return;
+    };
+    if !stage.answered_gates.insert(id) {
+        return;
+    }
+    stage.push_protocol(
+        gate.proposal.workspace(),
+        Box::new(GateResolved {
+            action: Answer::Reject,
+            gate: id,
+            gate_type: gate.gate_type,
+            modification: None,
+            reason: Some(ResolutionReason::SubjectInvalidated),
+            resolver: Resolver::Protocol,
+        }),
+    );
+}
+
+/// The run ends, and with it every question.
+pub fn invalidate_all(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for gate in run.gates.keys() {
+        invalidate(stage, Some(*gate));
+    }
+}

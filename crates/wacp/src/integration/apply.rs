@@ -1,0 +1,157 @@
+//! How integration events change what parents hold.
+
+use std::sync::Arc;
+
+use super::{Merge, Merged, OpenConflict, ResolutionStrategy};
+use crate::{
+    checkpoint::{Artifact, register},
+    event::{Entry, Event},
+    gate::{GateType, Subject},
+    id::{ArtifactId, WorkspaceId},
+    role::Text,
+    state::Run,
+};
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    match &entry.event {
+        Event::IntegrationStarted(e) => {
+            let found = register(run, e.source).and_then(|r| r.find(e.checkpoint));
+            let (first_artifact, artifacts) = found.map_or((ArtifactId(0), Arc::from([])), |c| {
+                (c.first_artifact, c.artifacts.clone())
+            });
+            run.merge_targets.insert((e.target, e.source));
+            run.merges.insert(
+                e.source,
+                Merge {
+                    target: e.target,
+                    mode: e.mode,
+                    strategy: e.strategy,
+                    checkpoint: e.checkpoint,
+                    first_artifact,
+                    artifacts,
+                    synthesis: e.synthesis.clone(),
+                    open: Vec::new(),
+                },
+            );
+        }
+        Event::ConflictDetected(e) => {
+            run.next.conflicts = run.next.conflicts.max(e.conflict.0 + 1);
+            if let Some(merge) = run.merges.get_mut(&e.workspace) {
+                merge.open.push(OpenConflict {
+                    id: e.conflict,
+                    conflict_type: e.conflict_type,
+                    gate: None,
+                });
+            }
+        }
+        Event::ConflictResolved(e) => {
+            if let Some(merge) = run.merges.get_mut(&e.workspace) {
+                merge.open.retain(|open| open.id != e.conflict);
+            }
+            for strategy in [
+                ResolutionStrategy::CoordinatorResolve,
+                ResolutionStrategy::Escalate,
+                ResolutionStrategy::AgentRework,
+            ] {
+                let subject = Subject::Conflict(e.conflict, strategy);
+                run.guard.remove(&(GateType::ConflictResolution, subject));
+            }
+        }
+        Event::IntegrationCompleted(e) => {
+            let Some(merge) = remove(run, e.source) else {
+                return;
+            };
+            if run.open(e.target).is_none() {
+                return;
+            }
+            let source = e.source;
+            match &e.synthesis {
+                Some(synthesis) => {
+                    put(run, e.target, source, merge.first_artifact, synthesis, true)
+                }
+                None => put(
+                    run,
+                    e.target,
+                    source,
+                    merge.first_artifact,
+                    &merge.artifacts,
+                    false,
+                ),
+            }
+        }
+        Event::IntegrationAborted(e) => {
+            remove(run, e.source);
+        }
+        _ => {}
+    }
+}
+
+fn remove(run: &mut Run, source: WorkspaceId) -> Option<Merge> {
+    let merge = run.merges.remove(&source)?;
+    run.merge_targets.remove(&(merge.target, source));
+    Some(merge)
+}
+
+/// A workspace in the middle of its merge hangs under another parent now.
+pub(crate) fn retarget(run: &mut Run, source: WorkspaceId, target: WorkspaceId) {
+    if let Some(mut merge) = remove(run, source) {
+        merge.target = target;
+        run.merges.insert(source, merge);
+        run.merge_targets.insert((target, source));
+    }
+}
+
+fn put(
+    run: &mut Run,
+    target: WorkspaceId,
+    source: WorkspaceId,
+    first: ArtifactId,
+    artifacts: &[Artifact],
+    is_synthesis: bool,
+) {
+    for (at, artifact) in artifacts.iter().enumerate() {
+        // A synthesis is addressed by the first artifact it was made from.
+        let number = if is_synthesis {
+            first.0
+        } else {
+            first.0 + at as u64
+        };
+        run.merged.insert(
+            (target, artifact.resource.clone()),
+            Merged {
+                artifact: ArtifactId(number),
+                hash: artifact.hash,
+                source,
+            },
+        );
+    }
+}
+
+/// Notes where a conflict's resolution waits.
+pub(crate) fn hold(
+    run: &mut Run,
+    workspace: WorkspaceId,
+    conflict: crate::id::ConflictId,
+    gate: crate::id::GateId,
+) {
+    if let Some(merge) = run.merges.get_mut(&workspace)
+        && let Some(open) = merge.open.iter_mut().find(|open| open.id == conflict)
+    {
+        open.gate = Some(gate);
+    }
+}
+
+/// Drops what an ended workspace held.
+pub fn forget(run: &mut Run, id: WorkspaceId) {
+    remove(run, id);
+    let from = (id, Text::from(""));
+    let keys: Vec<Text> = run
+        .merged
+        .range(from..)
+        .take_while(|((target, _), _)| *target == id)
+        .map(|((_, resource), _)| resource.clone())
+        .collect();
+    for resource in keys {
+        run.merged.remove(&(id, resource));
+    }
+}

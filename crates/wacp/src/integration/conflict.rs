@@ -1,0 +1,127 @@
+//! Each conflict is settled by itself; when the last one is, the merge ends.
+
+use super::{Merge, Mode, Resolution, merge::close};
+use crate::{
+    command::Principal,
+    content::Content,
+    event::{ConflictResolved, IntegrationCompleted, ResolvedBy},
+    gate::{self, GateType, Proposal, Subject, Verdict},
+    id::{ConflictId, WorkspaceId},
+    rejection::Refusal,
+    role::delegation::{Act, managed},
+    stage::{Decision, Stage},
+    state::Run,
+    workspace::{
+        end,
+        lifecycle::{Reason, State, Trigger},
+    },
+};
+
+/// The merge a conflict belongs to, and where it stands in it.
+pub fn find(run: &Run, id: WorkspaceId, conflict: ConflictId) -> Option<(&Merge, usize)> {
+    let merge = run.merges.get(&id)?;
+    let at = merge.open.iter().position(|open| open.id == conflict)?;
+    Some((merge, at))
+}
+
+pub fn resolve(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    conflict: ConflictId,
+    resolution: &Resolution,
+) -> Decision {
+    managed(stage, principal, "resolve_conflict", Act::Integrate, id)?;
+    let Some((merge, at)) = find(stage.run, id, conflict) else {
+        return stage.refuse(Refusal::UnknownConflict);
+    };
+    if merge.open[at]
+        .gate
+        .is_some_and(|gate| stage.run.gates.contains_key(&gate))
+    {
+        return stage.refuse(Refusal::GatePending);
+    }
+    let acceptable = match resolution {
+        Resolution::CoordinatorResolve(content) | Resolution::Escalate(content) => {
+            content.is_acceptable()
+        }
+        Resolution::AgentRework => true,
+    };
+    if !acceptable {
+        return stage.refuse(Refusal::InvalidStructure);
+    }
+    let proposal = Proposal::ConflictResolution {
+        conflict,
+        resolution: resolution.clone(),
+        workspace: id,
+    };
+    let subject = Subject::Conflict(conflict, resolution.strategy());
+    // What is escalated goes to a person whether or not the gate is on (§7.8).
+    let verdict = if matches!(resolution, Resolution::Escalate(_)) {
+        gate::ask(stage, GateType::ConflictResolution, subject, proposal)?
+    } else {
+        gate::guard(stage, GateType::ConflictResolution, subject, proposal)?
+    };
+    match verdict {
+        Verdict::Paused => {}
+        Verdict::Proceed => perform_resolution(stage, id, conflict, resolution),
+    }
+    Ok(())
+}
+
+/// Settles one conflict; the last one closes the workspace, or the salvage.
+pub fn perform_resolution(
+    stage: &mut Stage<'_>,
+    id: WorkspaceId,
+    conflict: ConflictId,
+    resolution: &Resolution,
+) {
+    let run = stage.run;
+    let Some((merge, _)) = find(run, id, conflict) else {
+        return;
+    };
+    let (how, content): (ResolvedBy, Option<Content>) = match resolution {
+        // If one conflict needs the work done again, all of it is (§7.8).
+        Resolution::AgentRework => {
+            if merge.mode == Mode::Salvage {
+                super::salvage::rework(stage, id, merge);
+            } else {
+                end::fail(stage, id, Reason::AgentRework);
+            }
+            return;
+        }
+        Resolution::CoordinatorResolve(content) => (ResolvedBy::CoordinatorResolve, Some(*content)),
+        Resolution::Escalate(content) => (ResolvedBy::Escalate, Some(*content)),
+    };
+    stage.push(
+        Some(id),
+        ConflictResolved {
+            conflict,
+            mode: merge.mode,
+            resolution: content,
+            strategy: how,
+            workspace: id,
+        },
+    );
+    if merge.open.len() > 1 {
+        return;
+    }
+    stage.push(
+        Some(id),
+        IntegrationCompleted {
+            checkpoint: merge.checkpoint,
+            conflict_resolved: true,
+            mode: merge.mode,
+            source: id,
+            strategy: merge.strategy,
+            synthesis: merge.synthesis.clone(),
+            target: merge.target,
+        },
+    );
+    if merge.mode == Mode::Normal {
+        stage.transition(id, State::Closed, Trigger::ConflictResolved, None);
+        close(stage, id);
+    } else {
+        super::salvage::finish_task(stage, id);
+    }
+}

@@ -1,0 +1,371 @@
+//! Accepting, and what "layered" finds.
+//!
+//! Two workspaces overlap on a resource if the parent already holds it from an
+//! earlier integration and the agent started from something else than what the
+//! parent holds now. A change that was made on top of what is there, or that
+//! leads to the very same content, is no conflict.
+
+use std::sync::Arc;
+
+use super::{Acceptance, ConflictType, Declared, Merge, Mode, OpenConflict, Strategy};
+use crate::{
+    checkpoint::{Artifact, Checkpoint, Confidence, MAX_ARTIFACTS, register},
+    command::Principal,
+    event::{
+        Aborted, ConflictDetected, ConflictResolved, Damaged, IntegrationAborted,
+        IntegrationCompleted, IntegrationStarted, Reference, ResolvedBy,
+    },
+    gate::{self, GateType, Proposal, Subject, Verdict},
+    id::{ArtifactId, ConflictId, WorkspaceId},
+    integrity::{self, Check},
+    rejection::Refusal,
+    role::delegation::{Act, managed},
+    signal::{self, SignalType},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    task::{self, Status},
+    workspace::{
+        MAX_TEXT, end,
+        lifecycle::{Reason, State, Trigger},
+    },
+};
+
+/// Conflicts one acceptance may declare.
+pub const MAX_CONFLICTS: usize = 256;
+
+pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
+    let id = acceptance.workspace;
+    managed(stage, principal, "accept", Act::Integrate, id)?;
+    if let Err(refusal) = check(stage.run, acceptance) {
+        return stage.refuse(refusal);
+    }
+    let proposal = Proposal::Integration {
+        acceptance: Box::new(acceptance.clone()),
+        by: integrator(stage.run, id),
+    };
+    match gate::guard(
+        stage,
+        GateType::Integration,
+        Subject::Workspace(id),
+        proposal,
+    )? {
+        Verdict::Paused => {}
+        Verdict::Proceed => perform(stage, acceptance),
+    }
+    Ok(())
+}
+
+/// The workspace whose agent merges: the parent's.
+pub fn integrator(run: &Run, id: WorkspaceId) -> WorkspaceId {
+    run.workspace(id)
+        .and_then(Slot::parent)
+        .unwrap_or(WorkspaceId::ROOT)
+}
+
+/// Everything an acceptance must satisfy, at the gate and after it.
+pub fn check(run: &Run, acceptance: &Acceptance) -> Result<(), Refusal> {
+    let id = acceptance.workspace;
+    let open = match (run.workspace(id), run.open(id)) {
+        (None, _) => return Err(Refusal::TargetNotFound),
+        (_, None) => return Err(Refusal::TargetTerminal),
+        (_, Some(open)) => open,
+    };
+    if open.state != State::Integrating || id == WorkspaceId::ROOT {
+        return Err(Refusal::InvalidState);
+    }
+    if open.register.last_final().is_none() {
+        return Err(Refusal::NoFinalCheckpoint);
+    }
+    check_merge(
+        run,
+        integrator(run, id),
+        acceptance.strategy,
+        &acceptance.conflicts,
+        acceptance.synthesis.as_deref(),
+    )
+}
+
+/// What holds for every merge: one at a time, and nothing is declared that the
+/// strategy cannot find.
+pub fn check_merge(
+    run: &Run,
+    target: WorkspaceId,
+    strategy: Strategy,
+    declared: &[Declared],
+    synthesis: Option<&[Artifact]>,
+) -> Result<(), Refusal> {
+    let range = (target, WorkspaceId(0))..=(target, WorkspaceId(u32::MAX));
+    if run.merge_targets.range(range).next().is_some() {
+        return Err(Refusal::IntegrationUnderWay);
+    }
+    if declared.len() > MAX_CONFLICTS || synthesis.is_some_and(|s| s.len() > MAX_ARTIFACTS) {
+        return Err(Refusal::InvalidStructure);
+    }
+    if synthesis.is_some() && strategy != Strategy::Evaluated {
+        return Err(Refusal::InvalidStructure);
+    }
+    for conflict in declared {
+        if conflict.description.chars().count() > MAX_TEXT {
+            return Err(Refusal::TooLong);
+        }
+        // Overlaps are computed, never declared.
+        let computed = conflict.conflict_type == ConflictType::ContentOverlap;
+        if computed || !strategy.detects(conflict.conflict_type) {
+            return Err(Refusal::StrategyCannotDetect);
+        }
+    }
+    Ok(())
+}
+
+/// Begins the merge and, without conflicts, ends it.
+pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
+    let id = acceptance.workspace;
+    let run = stage.run;
+    let Some(checkpoint) = register(run, id).and_then(|r| r.find(r.last_final()?)) else {
+        return;
+    };
+    let target = integrator(run, id);
+    let merge = Merging {
+        source: id,
+        target,
+        mode: Mode::Normal,
+        strategy: acceptance.strategy,
+        checkpoint,
+        declared: &acceptance.conflicts,
+        synthesis: acceptance.synthesis.clone(),
+    };
+    merge.start(stage, checkpoint.confidence);
+    if acceptance.check == Check::Invalid {
+        integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
+        merge.give_up(stage, Aborted::IntegrityViolation);
+        end::fail(stage, id, Reason::IntegrityViolation);
+        return;
+    }
+    if merge.detect(stage) > 0 {
+        stage.transition(id, State::Conflicted, Trigger::ConflictDetected, None);
+        return;
+    }
+    merge.complete(stage, false);
+    stage.transition(id, State::Closed, Trigger::IntegrationSucceeded, None);
+    close(stage, id);
+}
+
+/// The task and everything that waited for a workspace that closed.
+pub fn close(stage: &mut Stage<'_>, id: WorkspaceId) {
+    if let Some(task) = stage.run.workspace(id).and_then(Slot::task) {
+        task::set_status(stage, task, Status::Integrated, Some(id));
+    }
+    end::settle(stage, id, crate::event::Undeliverable::WorkspaceTerminal);
+}
+
+/// A merge being put together.
+#[derive(Debug)]
+pub struct Merging<'a> {
+    pub source: WorkspaceId,
+    pub target: WorkspaceId,
+    pub mode: Mode,
+    pub strategy: Strategy,
+    pub checkpoint: &'a Checkpoint,
+    pub declared: &'a [Declared],
+    pub synthesis: Option<Arc<[Artifact]>>,
+}
+
+impl Merging<'_> {
+    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
+        let about = Some(Reference::Workspace(self.source));
+        signal::record(
+            stage,
+            self.target,
+            SignalType::Integrate,
+            None,
+            about,
+            false,
+            |_| {},
+        );
+        stage.push(
+            Some(self.source),
+            IntegrationStarted {
+                checkpoint: self.checkpoint.id,
+                confidence,
+                mode: self.mode,
+                source: self.source,
+                strategy: self.strategy,
+                synthesis: self.synthesis.clone(),
+                target: self.target,
+            },
+        );
+    }
+
+    /// Records what does not fit; gives how much.
+    pub fn detect(&self, stage: &mut Stage<'_>) -> usize {
+        let run = stage.run;
+        let mut found = 0;
+        if self.strategy.detects(ConflictType::ContentOverlap) {
+            for (at, artifact) in self.checkpoint.artifacts.iter().enumerate() {
+                let key = (self.target, artifact.resource.clone());
+                let Some(there) = run.merged.get(&key) else {
+                    continue;
+                };
+                if artifact.base == Some(there.hash) || artifact.hash == there.hash {
+                    continue;
+                }
+                let artifact_id = ArtifactId(self.checkpoint.first_artifact.0 + at as u64);
+                let conflict = stage.new_conflict();
+                stage.push(
+                    Some(self.source),
+                    Box::new(ConflictDetected {
+                        artifact: Some(artifact_id),
+                        conflict,
+                        conflict_type: ConflictType::ContentOverlap,
+                        description: None,
+                        mode: self.mode,
+                        resource: Some(artifact.resource.clone()),
+                        theirs: Some(there.hash),
+                        workspace: self.source,
+                    }),
+                );
+                found += 1;
+            }
+        }
+        for declared in self.declared {
+            let conflict = stage.new_conflict();
+            stage.push(
+                Some(self.source),
+                Box::new(ConflictDetected {
+                    artifact: None,
+                    conflict,
+                    conflict_type: declared.conflict_type,
+                    description: Some(declared.description.clone()),
+                    mode: self.mode,
+                    resource: declared.resource.clone(),
+                    theirs: None,
+                    workspace: self.source,
+                }),
+            );
+            found += 1;
+        }
+        found
+    }
+
+    pub fn complete(&self, stage: &mut Stage<'_>, conflict_resolved: bool) {
+        stage.push(
+            Some(self.source),
+            IntegrationCompleted {
+                checkpoint: self.checkpoint.id,
+                conflict_resolved,
+                mode: self.mode,
+                source: self.source,
+                strategy: self.strategy,
+                synthesis: self.synthesis.clone(),
+                target: self.target,
+            },
+        );
+    }
+
+    pub fn give_up(&self, stage: &mut Stage<'_>, reason: Aborted) {
+        stage.push(
+            Some(self.source),
+            IntegrationAborted {
+                mode: self.mode,
+                reason,
+                source: self.source,
+                target: self.target,
+            },
+        );
+    }
+}
+
+/// Revise or reject: the workspace fails, the work can be done again elsewhere.
+pub fn refuse_work(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    action: &'static str,
+    id: WorkspaceId,
+    reason: Reason,
+) -> Decision {
+    managed(stage, principal, action, Act::Integrate, id)?;
+    match stage.run.state_of(id) {
+        None => stage.refuse(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),
+        Some(State::Integrating | State::Conflicted) if id != WorkspaceId::ROOT => {
+            end::fail(stage, id, reason);
+            Ok(())
+        }
+        Some(_) => stage.refuse(Refusal::InvalidState),
+    }
+}
+
+/// A workspace in the middle of its merge fails: the merge is given up and its
+/// conflicts are settled as such.
+pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
+    let run = stage.run;
+    abandon_salvage(stage, id, reason);
+    let target = integrator(run, id);
+    let state = run.state_of(id);
+    if !matches!(state, Some(State::Integrating | State::Conflicted)) {
+        return;
+    }
+    // A violation has already ended the merge.
+    let mode = match run.merges.get(&id) {
+        Some(merge) => {
+            let how = match reason {
+                Reason::ConflictTimeout => ResolvedBy::Timeout,
+                Reason::AgentRework => ResolvedBy::AgentRework,
+                _ => ResolvedBy::Abandoned,
+            };
+            settle_conflicts(stage, id, merge, how);
+            merge.mode
+        }
+        None if reason == Reason::IntegrityViolation => return,
+        None => Mode::Normal,
+    };
+    stage.push(
+        Some(id),
+        IntegrationAborted {
+            mode,
+            reason: Aborted::Failed(reason),
+            source: id,
+            target,
+        },
+    );
+}
+
+/// Salvages into a workspace that fails have nowhere to go.
+fn abandon_salvage(stage: &mut Stage<'_>, target: WorkspaceId, reason: Reason) {
+    let run = stage.run;
+    let range = (target, WorkspaceId(0))..=(target, WorkspaceId(u32::MAX));
+    for (_, source) in run.merge_targets.range(range) {
+        if let Some(merge) = run
+            .merges
+            .get(source)
+            .filter(|merge| merge.mode == Mode::Salvage)
+        {
+            super::salvage::give_up(stage, *source, merge, ResolvedBy::Abandoned, reason);
+        }
+    }
+}
+
+fn settle_conflicts(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge, how: ResolvedBy) {
+    for OpenConflict { id: conflict, .. } in &merge.open {
+        resolved(stage, id, *conflict, merge.mode, how);
+    }
+}
+
+fn resolved(
+    stage: &mut Stage<'_>,
+    id: WorkspaceId,
+    conflict: ConflictId,
+    mode: Mode,
+    how: ResolvedBy,
+) {
+    stage.push(
+        Some(id),
+        ConflictResolved {
+            conflict,
+            mode,
+            resolution: None,
+            strategy: how,
+            workspace: id,
+        },
+    );
+}

@@ -1,0 +1,190 @@
+//! Proofs that a message is what its sender wrote.
+//!
+//! A sender proves every field it supplies, and a nonce, with HMAC-SHA256 under
+//! its workspace's secret over the canonical JSON of the fields' hashes. The
+//! runtime verifies with the same functions before it asks the machine, because
+//! secrets never enter the state; what it found comes in as a [`Check`].
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use trail::Hash;
+
+use crate::{
+    checkpoint::NewCheckpoint,
+    command::Principal,
+    envelope::{self, NewEnvelope},
+    event::{Damaged, IntegrityViolation},
+    id::WorkspaceId,
+    rejection::Refusal,
+    role::delegation::runtime_only,
+    stage::{Decision, Stage},
+};
+
+/// A workspace's secret, shared by its agent and the runtime.
+pub type Secret = [u8; 32];
+
+/// What the runtime found when it verified the proof.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// The proof fits, bound to the sender's identity.
+    #[default]
+    Valid,
+    Invalid,
+}
+
+/// The hash of each field that a sender supplies, in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fields {
+    pub nonce: Hash,
+    pub fields: std::collections::BTreeMap<&'static str, Hash>,
+}
+
+impl Fields {
+    fn new(nonce: &[u8]) -> Fields {
+        Fields {
+            nonce: Hash::of("wacp/nonce/1", &[nonce]),
+            fields: Default::default(),
+        }
+    }
+
+    fn with<T: Serialize>(mut self, name: &'static str, value: &T) -> Fields {
+        let bytes = serde_json::to_vec(value).unwrap_or_default();
+        self.fields.insert(
+            name,
+            Hash::of("wacp/field/1", &[name.as_bytes(), &[0], &bytes]),
+        );
+        self
+    }
+
+    /// The fields of an envelope.
+    pub fn of_envelope(from: WorkspaceId, new: &NewEnvelope, nonce: &[u8]) -> Fields {
+        Fields::new(nonce)
+            .with("from", &from)
+            .with("in_reply_to", &new.in_reply_to)
+            .with("payload", &new.payload)
+            .with("priority", &new.priority)
+            .with("rights", &new.rights)
+            .with("to", &new.to)
+            .with("type", &new.envelope_type)
+    }
+
+    /// The fields of a checkpoint.
+    pub fn of_checkpoint(workspace: WorkspaceId, new: &NewCheckpoint, nonce: &[u8]) -> Fields {
+        Fields::new(nonce)
+            .with("artifacts", &new.artifacts)
+            .with("confidence", &new.confidence)
+            .with("content", &new.content)
+            .with("intent", &new.intent)
+            .with("parent", &new.parent)
+            .with("resource_usage", &new.resource_usage)
+            .with("status", &new.status)
+            .with("type", &new.checkpoint_type)
+            .with("workspace", &workspace)
+    }
+
+    fn mac(&self, secret: &Secret) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
+        // A map with sorted keys and only hex strings in it is canonical.
+        let mut sorted = std::collections::BTreeMap::new();
+        sorted.extend(self.fields.iter().map(|(name, hash)| (*name, *hash)));
+        sorted.insert("nonce", self.nonce);
+        mac.update(&trail::canonical::to_vec(&sorted));
+        mac
+    }
+
+    /// The proof under a secret.
+    pub fn prove(&self, secret: &Secret) -> Hash {
+        Hash(self.mac(secret).finalize().into_bytes().into())
+    }
+
+    /// Whether a proof fits, in constant time.
+    pub fn verify(&self, secret: &Secret, proof: &Hash) -> Check {
+        match self.mac(secret).verify_slice(&proof.0) {
+            Ok(()) => Check::Valid,
+            Err(_) => Check::Invalid,
+        }
+    }
+}
+
+/// The runtime found something changed after it was accepted: it is rejected,
+/// never silently passed on (WACP §11.8).
+pub fn report(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    workspace: WorkspaceId,
+    subject: Damaged,
+) -> Decision {
+    runtime_only(stage, principal, "report_violation")?;
+    let run = stage.run;
+    if run.workspace(workspace).is_none() {
+        return stage.refuse(Refusal::TargetNotFound);
+    }
+    match subject {
+        Damaged::Envelope(id) => {
+            let Some(pending) = run.inboxes.get(&(workspace, id)) else {
+                return stage.refuse(Refusal::UnknownEnvelope);
+            };
+            violation(stage, workspace, subject);
+            crate::gate::invalidate(stage, pending.gate());
+            envelope::reject_pending(stage, workspace, id, pending, Refusal::IntegrityViolation);
+            envelope::drain(stage, workspace, Some(id));
+        }
+        Damaged::Checkpoint(id) => {
+            if crate::checkpoint::register(run, workspace).is_none_or(|r| r.find(id).is_none()) {
+                return stage.refuse(Refusal::UnknownCheckpoint);
+            }
+            violation(stage, workspace, subject);
+        }
+        Damaged::NewCheckpoint | Damaged::NewEnvelope => violation(stage, workspace, subject),
+    }
+    Ok(())
+}
+
+pub fn violation(stage: &mut Stage<'_>, workspace: WorkspaceId, subject: Damaged) {
+    stage.push_protocol(Some(workspace), IntegrityViolation { subject, workspace });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{content::Content, role::EnvelopeType};
+
+    #[test]
+    fn a_proof_fits_its_fields_its_secret_and_its_nonce_and_nothing_else() {
+        let new = NewEnvelope::to(
+            WorkspaceId(1),
+            EnvelopeType::Directive,
+            Content::markdown("go"),
+        );
+        let fields = Fields::of_envelope(WorkspaceId::ROOT, &new, b"n1");
+        let proof = fields.prove(&[7; 32]);
+        assert_eq!(fields.verify(&[7; 32], &proof), Check::Valid);
+        assert_eq!(fields.verify(&[8; 32], &proof), Check::Invalid);
+        let other = [
+            Fields::of_envelope(WorkspaceId(2), &new, b"n1"),
+            Fields::of_envelope(WorkspaceId::ROOT, &new, b"n2"),
+            Fields::of_envelope(
+                WorkspaceId::ROOT,
+                &NewEnvelope {
+                    payload: Content::markdown("stop"),
+                    ..new.clone()
+                },
+                b"n1",
+            ),
+            Fields::of_envelope(
+                WorkspaceId::ROOT,
+                &NewEnvelope {
+                    to: WorkspaceId(3),
+                    ..new.clone()
+                },
+                b"n1",
+            ),
+        ];
+        for changed in other {
+            assert_eq!(changed.verify(&[7; 32], &proof), Check::Invalid);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! After a crash the trail says what is; this makes the run whole again.
+//!
+//! Five steps, in order: the entries are examined, the state is rebuilt from
+//! those that are sound, what was under way is taken up, timers stand again,
+//! and the clock goes on beyond the trail (WACP §10.2–10.4). Doing it twice
+//! changes nothing more than doing it once.
+
+use std::sync::Arc;
+
+use crate::{
+    apply,
+    command::Principal,
+    envelope::{self, Progress},
+    event::{Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
+    id::WorkspaceId,
+    rejection::Refusal,
+    role::{Text, delegation::runtime_only},
+    signal,
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    workspace::{
+        MAX_TEXT,
+        lifecycle::{State, is_allowed},
+    },
+};
+
+/// One unsound entry in so many is damage; more is a broken trail.
+const TOLERATED_IN: u64 = 100;
+/// So many are always tolerated.
+const TOLERATED: u64 = 16;
+
+/// A run rebuilt from a trail.
+#[derive(Clone, Debug)]
+pub struct Rebuilt {
+    pub run: Run,
+    pub examined: u64,
+    /// Positions of entries that were set aside.
+    pub quarantined: Vec<u64>,
+}
+
+/// Only a broken trail stops everything (WACP §10.4.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Halt {
+    #[error("the trail does not begin with the creation of the root")]
+    NoBeginning,
+    #[error("the creation of a workspace is missing before entry {0}")]
+    LostCreation(u64),
+    #[error("{0} of {1} entries are unsound")]
+    TooMuchDamage(u64, u64),
+}
+
+/// Steps 1 and 2: examines every entry and applies the sound ones.
+pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebuilt, Halt> {
+    let mut rebuilt = Rebuilt {
+        run: Run::default(),
+        examined: 0,
+        quarantined: Vec::new(),
+    };
+    for entry in entries {
+        let at = rebuilt.examined;
+        rebuilt.examined += 1;
+        if at == 0 && !is_beginning(entry) {
+            return Err(Halt::NoBeginning);
+        }
+        if let Event::WorkspaceCreated(created) = &entry.event
+            && created.workspace.0 as usize > rebuilt.run.workspaces.len()
+        {
+            return Err(Halt::LostCreation(at));
+        }
+        if is_sound(&rebuilt.run, entry) {
+            apply(&mut rebuilt.run, entry);
+        } else {
+            rebuilt.quarantined.push(at);
+        }
+    }
+    let damaged = rebuilt.quarantined.len() as u64;
+    if rebuilt.examined == 0 {
+        return Err(Halt::NoBeginning);
+    }
+    if damaged > TOLERATED.max(rebuilt.examined / TOLERATED_IN) {
+        return Err(Halt::TooMuchDamage(damaged, rebuilt.examined));
+    }
+    Ok(rebuilt)
+}
+
+fn is_beginning(entry: &Entry) -> bool {
+    matches!(&entry.event, Event::WorkspaceCreated(e)
+        if e.workspace == WorkspaceId::ROOT && e.run.is_some() && e.parent.is_none())
+}
+
+/// Whether an entry can stand after those before it: later in time, about
+/// things that exist, and along the transition table.
+pub fn is_sound(run: &Run, entry: &Entry) -> bool {
+    if run.entries > 0 && entry.time <= run.clock {
+        return false;
+    }
+    let known = |id: WorkspaceId| (id.0 as usize) < run.workspaces.len();
+    match &entry.event {
+        Event::WorkspaceCreated(e) => {
+            e.workspace.0 as usize == run.workspaces.len()
+                && e.parent.is_none_or(known)
+                && (e.run.is_some() == (e.workspace == WorkspaceId::ROOT))
+        }
+        Event::WorkspaceStateChanged(e) => {
+            run.state_of(e.workspace) == Some(e.from_state)
+                && is_allowed(Some(e.from_state), e.to_state, e.trigger)
+        }
+        Event::TaskCreated(e) => {
+            e.task.0 as usize == run.tasks.len() && (e.graph.0 as usize) < run.graphs.len()
+        }
+        Event::GraphCreated(e) => e.graph.0 as usize == run.graphs.len(),
+        Event::UserCreated(e) => e.user.0 as usize == run.users.len(),
+        Event::EnvelopeCreated(e) => e.envelope.0 >= run.next.envelopes && run.open(e.to).is_some(),
+        Event::CheckpointCreated(e) => {
+            e.checkpoint.0 >= run.next.checkpoints
+                && run.state_of(e.workspace) == Some(State::Active)
+        }
+        Event::SignalEmitted(e) => e.signal.0 >= run.next.signals && known(e.from),
+        Event::GateTriggered(e) => e.gate.0 >= run.next.gates,
+        Event::GateResolved(e) => run.gates.contains_key(&e.gate),
+        _ => entry.workspace.is_none_or(known),
+    }
+}
+
+/// Steps 3 to 5: what was announced is done, what was under way goes on.
+pub fn recover(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    downtime_us: u64,
+    examined: u64,
+    quarantined: u64,
+) -> Decision {
+    runtime_only(stage, principal, "recover")?;
+    let run = stage.run;
+    let mut report = RecoveryCompleted {
+        downtime_us,
+        quarantined_entries: quarantined,
+        timers_reconstructed: run.deadlines.len() as u32,
+        trail_entries_examined: examined,
+        workspaces_recovered: run.open_count,
+        ..RecoveryCompleted::default()
+    };
+    for (id, owed) in &run.owed {
+        signal::make_good(stage, *id, *owed);
+        report.workspaces_failed += u32::from(stage.state_of(*id) == Some(State::Failed));
+    }
+    let mut parents: Vec<WorkspaceId> = run
+        .queued_signals
+        .keys()
+        .map(|(parent, _)| *parent)
+        .collect();
+    parents.dedup();
+    for parent in parents {
+        let listens = stage.state_of(parent).is_some_and(|state| {
+            !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
+        });
+        if listens {
+            report.signals_requeued += signal::deliver_queued(stage, parent);
+        }
+    }
+    let mut receivers: Vec<WorkspaceId> = run
+        .inboxes
+        .iter()
+        .filter(|(_, pending)| pending.progress == Progress::Queued)
+        .map(|((to, _), _)| *to)
+        .collect();
+    receivers.dedup();
+    for to in receivers {
+        let before = stage.delivered();
+        envelope::drain(stage, to, None);
+        report.envelopes_redelivered += stage.delivered() - before;
+    }
+    stage.push(None, report);
+    Ok(())
+}
+
+/// Writing failed for a while and works again.
+pub fn report_degradation(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    reason: &Text,
+    coordinator_action: Option<&Text>,
+    affected: &Arc<[WorkspaceId]>,
+) -> Decision {
+    runtime_only(stage, principal, "report_degradation")?;
+    if reason.chars().count() > MAX_TEXT {
+        return stage.refuse(Refusal::TooLong);
+    }
+    if !affected.iter().all(|id| {
+        matches!(
+            stage.run.workspace(*id),
+            Some(Slot::Open(_) | Slot::Ended(_))
+        )
+    }) {
+        return stage.refuse(Refusal::TargetNotFound);
+    }
+    stage.push(
+        None,
+        SystemDegraded {
+            affected: affected.clone(),
+            coordinator_action: coordinator_action.cloned(),
+            reason: reason.clone(),
+            scope: if affected.is_empty() {
+                Scope::Run
+            } else {
+                Scope::Workspaces
+            },
+        },
+    );
+    Ok(())
+}

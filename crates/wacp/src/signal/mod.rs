@@ -1,0 +1,238 @@
+//! The unit of notification: emitted, recorded, delivered to the parent.
+//!
+//! Signals go up one step and nowhere else. The root's are recorded and
+//! delivered to no one; an acknowledgement stays where it was made, since the
+//! sender reads it off the envelope (WACP §4.3).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    command::Principal,
+    envelope, escalation,
+    event::{Entry, Event, Reference, SignalDelivered, SignalEmitted},
+    id::{SignalId, WorkspaceId},
+    rejection::Refusal,
+    role::{BaseRole, Text, delegation::deny},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    workspace::{
+        MAX_TEXT, end,
+        lifecycle::{Reason, State},
+    },
+};
+
+pub mod table;
+
+pub use table::{Outcome, SignalSet, SignalType, outcome};
+
+/// A state change that a recorded signal announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owed {
+    pub signal: SignalType,
+}
+
+/// An agent emits a signal.
+pub fn emit(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    signal: SignalType,
+    reason: Option<&Text>,
+    reference: Option<Reference>,
+) -> Decision {
+    let from = match principal {
+        Principal::Coordinator => WorkspaceId::ROOT,
+        Principal::Agent(id) => id,
+        _ => {
+            return deny(
+                stage,
+                principal,
+                "emit",
+                None,
+                (Refusal::PermissionDenied, None),
+            );
+        }
+    };
+    let run = stage.run;
+    let Some(slot) = run.workspace(from) else {
+        return stage.refuse(Refusal::TargetNotFound);
+    };
+    if !run
+        .permissions(slot.role())
+        .is_some_and(|p| p.may_emit(signal))
+    {
+        return deny(
+            stage,
+            principal,
+            "emit",
+            Some(from),
+            (Refusal::PermissionDenied, None),
+        );
+    }
+    if signal.needs_reason() && reason.is_none_or(|text| text.is_empty()) {
+        return stage.refuse(Refusal::ReasonRequired);
+    }
+    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+        return stage.refuse(Refusal::TooLong);
+    }
+    let reason = reason.cloned();
+    match outcome(slot.state(), signal) {
+        Outcome::Denied => deny(
+            stage,
+            principal,
+            "emit",
+            Some(from),
+            (Refusal::SignalNotAllowed, None),
+        ),
+        Outcome::Moves(State::Integrating, _) => end::complete(stage, from),
+        Outcome::Moves(State::Failed, _) => {
+            record(stage, from, signal, reason, reference, true, |stage| {
+                end::fail(stage, from, Reason::AgentFailed);
+            });
+            Ok(())
+        }
+        Outcome::Moves(to, trigger) => {
+            record(stage, from, signal, reason, reference, true, |stage| {
+                stage.transition(from, to, trigger, None);
+            });
+            Ok(())
+        }
+        Outcome::Recorded => {
+            if let (SignalType::Acknowledged, Some(Reference::Envelope(envelope))) =
+                (signal, reference)
+            {
+                return envelope::acknowledge(stage, principal, from, envelope);
+            }
+            if signal == SignalType::Escalation && !slot.state().is_terminal() {
+                return escalation::escalate(stage, principal, from, reason, reference);
+            }
+            record(stage, from, signal, reason, reference, false, |_| {});
+            if signal == SignalType::Ready {
+                begin(stage, from);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Observers receive no envelopes and the root has no sender: for both the
+/// creation directive, delivered by the runtime, is the first envelope.
+fn begin(stage: &mut Stage<'_>, id: WorkspaceId) {
+    let Some(open) = stage.run.open(id).filter(|open| open.state == State::Idle) else {
+        return;
+    };
+    let waits = stage
+        .run
+        .permissions(open.role)
+        .is_some_and(|p| p.base != BaseRole::Worker);
+    if waits {
+        let directive = open.directive;
+        stage.as_protocol(|stage| envelope::post_directive(stage, id, directive));
+    }
+}
+
+/// Records a signal, does what it causes, then delivers it to the parent.
+pub fn record(
+    stage: &mut Stage<'_>,
+    from: WorkspaceId,
+    signal_type: SignalType,
+    reason: Option<Text>,
+    reference: Option<Reference>,
+    moves: bool,
+    consequence: impl FnOnce(&mut Stage<'_>),
+) -> SignalId {
+    let signal = stage.new_signal();
+    stage.push(
+        Some(from),
+        SignalEmitted {
+            from,
+            moves,
+            reason,
+            reference,
+            signal,
+            signal_type,
+        },
+    );
+    consequence(stage);
+    if signal_type != SignalType::Acknowledged
+        && let Some(parent) = stage.run.workspace(from).and_then(Slot::parent)
+        && stage.state_of(parent).is_some_and(listens)
+    {
+        deliver(stage, parent, from, signal);
+    }
+    signal
+}
+
+/// A parent that is paused or being replaced hears later; an ended one never.
+fn listens(state: State) -> bool {
+    !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
+}
+
+fn deliver(stage: &mut Stage<'_>, delivered_to: WorkspaceId, from: WorkspaceId, signal: SignalId) {
+    stage.push_protocol(
+        Some(delivered_to),
+        SignalDelivered {
+            delivered_to,
+            from,
+            signal,
+        },
+    );
+}
+
+/// Delivers what waited, in the order of emission.
+pub fn deliver_queued(stage: &mut Stage<'_>, parent: WorkspaceId) -> u32 {
+    let run = stage.run;
+    let range = (parent, SignalId(0))..=(parent, SignalId(u64::MAX));
+    let mut count = 0;
+    for ((_, signal), from) in run.queued_signals.range(range) {
+        deliver(stage, parent, *from, *signal);
+        count += 1;
+    }
+    count
+}
+
+/// Makes the state change that a signal announced and a crash swallowed.
+pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
+    let Some(state) = stage.run.state_of(id) else {
+        return;
+    };
+    match outcome(state, owed.signal) {
+        Outcome::Moves(State::Failed, _) => end::fail(stage, id, Reason::AgentFailed),
+        Outcome::Moves(to, trigger) => {
+            stage.transition(id, to, trigger, None);
+            if to == State::Integrating {
+                crate::task::complete(stage, id);
+                end::settle(stage, id, crate::event::Undeliverable::WorkspaceSealed);
+            }
+        }
+        Outcome::Recorded | Outcome::Denied => {}
+    }
+}
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    match &entry.event {
+        Event::SignalEmitted(e) => {
+            run.next.signals = run.next.signals.max(e.signal.0 + 1);
+            if e.moves {
+                run.owed.insert(
+                    e.from,
+                    Owed {
+                        signal: e.signal_type,
+                    },
+                );
+            }
+            if e.signal_type == SignalType::Acknowledged {
+                if let Some(Reference::Envelope(envelope)) = e.reference {
+                    envelope::taken(run, e.from, envelope);
+                }
+            } else if let Some(parent) = run.workspace(e.from).and_then(Slot::parent)
+                && run.open(parent).is_some()
+            {
+                run.queued_signals.insert((parent, e.signal), e.from);
+            }
+        }
+        Event::SignalDelivered(e) => {
+            run.queued_signals.remove(&(e.delivered_to, e.signal));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,193 @@
+//! Where a decision is put together: entries in order, numbers not yet taken.
+//!
+//! The run itself is only read. What a later step of the same command must know
+//! of an earlier one is kept here, and it is little: the numbers handed out and
+//! the states that have changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trail::Micros;
+
+use crate::{
+    event::{Actor, Entry, Event, WorkspaceStateChanged},
+    id::{
+        ArtifactId, CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, RightId, SignalId,
+        TaskId, UserId, WorkspaceId,
+    },
+    rejection::{Refusal, Rejection},
+    state::{Counters, Run},
+    task::Status,
+    workspace::lifecycle::{Reason, State, Trigger, is_allowed},
+};
+
+#[derive(Debug)]
+pub struct Stage<'a> {
+    pub run: &'a Run,
+    /// Who acts; most entries of a command carry this actor.
+    pub actor: Actor,
+    /// When the command is decided.
+    pub now: Micros,
+    last: Micros,
+    next: Counters,
+    entries: Vec<Entry>,
+    moved: BTreeMap<WorkspaceId, State>,
+    tasks: BTreeMap<TaskId, Status>,
+    /// Gates and escalations answered in this decision.
+    pub answered_gates: BTreeSet<GateId>,
+    pub answered_escalations: BTreeSet<SignalId>,
+}
+
+pub type Decision = Result<(), Rejection>;
+
+macro_rules! number {
+    ($($method:ident -> $id:ident: $field:ident,)*) => {
+        $(pub fn $method(&mut self) -> $id {
+            let id = $id(self.next.$field);
+            self.next.$field += 1;
+            id
+        })*
+    };
+}
+
+impl<'a> Stage<'a> {
+    pub fn new(run: &'a Run, actor: Actor, now: Micros) -> Stage<'a> {
+        Stage {
+            run,
+            actor,
+            now: now.max(run.clock),
+            last: run.clock,
+            next: run.next,
+            entries: Vec::new(),
+            moved: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            answered_gates: BTreeSet::new(),
+            answered_escalations: BTreeSet::new(),
+        }
+    }
+
+    number! {
+        new_workspace -> WorkspaceId: workspaces,
+        new_user -> UserId: users,
+        new_envelope -> EnvelopeId: envelopes,
+        new_signal -> SignalId: signals,
+        new_checkpoint -> CheckpointId: checkpoints,
+        new_task -> TaskId: tasks,
+        new_graph -> GraphId: graphs,
+        new_gate -> GateId: gates,
+        new_right -> RightId: rights,
+        new_conflict -> ConflictId: conflicts,
+    }
+
+    /// Numbers for so many artifacts, the first of them.
+    pub fn new_artifacts(&mut self, count: usize) -> ArtifactId {
+        let first = ArtifactId(self.next.artifacts);
+        self.next.artifacts += count as u64;
+        first
+    }
+
+    /// Adds an entry by the acting principal.
+    pub fn push(&mut self, workspace: Option<WorkspaceId>, event: impl Into<Event>) {
+        self.push_as(self.actor, workspace, event);
+    }
+
+    /// Adds an entry by the runtime.
+    pub fn push_protocol(&mut self, workspace: Option<WorkspaceId>, event: impl Into<Event>) {
+        self.push_as(Actor::Protocol, workspace, event);
+    }
+
+    pub fn push_as(
+        &mut self,
+        actor: Actor,
+        workspace: Option<WorkspaceId>,
+        event: impl Into<Event>,
+    ) {
+        // Strictly later than everything before, in the whole run, and so in
+        // every workspace (WACP §6.7.5).
+        let time = self.now.max(Micros(self.last.0 + 1));
+        self.last = time;
+        self.entries.push(Entry {
+            actor,
+            event: event.into(),
+            time,
+            workspace,
+        });
+    }
+
+    /// The time that the next entry will have.
+    pub fn next_time(&self) -> Micros {
+        self.now.max(Micros(self.last.0 + 1))
+    }
+
+    /// The state a workspace is in after what has been put together so far.
+    pub fn state_of(&self, workspace: WorkspaceId) -> Option<State> {
+        let moved = self.moved.get(&workspace).copied();
+        moved.or_else(|| self.run.state_of(workspace))
+    }
+
+    /// The status of a task after what has been put together so far.
+    pub fn task_status(&self, task: TaskId) -> Option<Status> {
+        let noted = self.tasks.get(&task).copied();
+        noted.or_else(|| self.run.task(task).map(|task| task.status))
+    }
+
+    pub fn note_task(&mut self, task: TaskId, status: Status) {
+        self.tasks.insert(task, status);
+    }
+
+    /// Moves a workspace along the table.
+    pub fn transition(
+        &mut self,
+        workspace: WorkspaceId,
+        to_state: State,
+        trigger: Trigger,
+        reason: Option<Reason>,
+    ) {
+        let Some(from_state) = self.state_of(workspace) else {
+            return;
+        };
+        assert!(
+            is_allowed(Some(from_state), to_state, trigger),
+            "{workspace}: {from_state:?} to {to_state:?} by {trigger:?} is not in the table"
+        );
+        self.moved.insert(workspace, to_state);
+        self.push(
+            Some(workspace),
+            WorkspaceStateChanged {
+                from_state,
+                reason,
+                to_state,
+                trigger,
+                workspace,
+            },
+        );
+    }
+
+    /// Does something as the runtime, whoever gave the command.
+    pub fn as_protocol<T>(&mut self, act: impl FnOnce(&mut Stage<'a>) -> T) -> T {
+        let actor = std::mem::replace(&mut self.actor, Actor::Protocol);
+        let done = act(self);
+        self.actor = actor;
+        done
+    }
+
+    /// How many envelopes have been delivered so far.
+    pub fn delivered(&self) -> u32 {
+        let delivered = self
+            .entries
+            .iter()
+            .filter(|e| matches!(e.event, Event::EnvelopeDelivered(_)));
+        delivered.count() as u32
+    }
+
+    pub fn finish(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    /// Refuses, with what has been put together as the record of it.
+    pub fn refuse(&mut self, refusal: Refusal) -> Decision {
+        Err(Rejection {
+            refusal,
+            record: std::mem::take(&mut self.entries),
+        })
+    }
+}

@@ -1,0 +1,428 @@
+//! People: four states, seventeen capabilities, and who may change them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    command::Principal,
+    event::{
+        AuthenticationFailed, AuthenticationSucceeded, CapabilityGranted, CapabilityRevoked, Entry,
+        Event, Holder, UserBlocked, UserCreated, UserDeactivated, UserReactivated, UserResumed,
+        UserSuspended, UserUnblocked,
+    },
+    id::{Party, UserId, WorkspaceId},
+    rejection::Refusal,
+    role::{
+        Text,
+        delegation::{deny, runtime_only},
+    },
+    stage::{Decision, Stage},
+    state::Run,
+    workspace::MAX_TEXT,
+};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserState {
+    Active,
+    Suspended,
+    Blocked,
+    Deactivated,
+}
+
+impl UserState {
+    pub const ALL: [UserState; 4] = [
+        UserState::Active,
+        UserState::Suspended,
+        UserState::Blocked,
+        UserState::Deactivated,
+    ];
+}
+
+/// What a person may do to the run; the set is closed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    CreateWorkspace,
+    CreateWorkspaceAny,
+    SuspendOwn,
+    SuspendAny,
+    AbortOwn,
+    AbortAny,
+    TransferOwnership,
+    InjectDirective,
+    InjectDirectiveAny,
+    ApproveIntegration,
+    ApproveIntegrationAny,
+    ModifyBudget,
+    ModifyBudgetAny,
+    /// Everyone's, always.
+    ViewTrailOwn,
+    ViewTrailAny,
+    GrantDelegation,
+    DeactivateUser,
+}
+
+impl Capability {
+    pub const ALL: [Capability; 17] = [
+        Capability::CreateWorkspace,
+        Capability::CreateWorkspaceAny,
+        Capability::SuspendOwn,
+        Capability::SuspendAny,
+        Capability::AbortOwn,
+        Capability::AbortAny,
+        Capability::TransferOwnership,
+        Capability::InjectDirective,
+        Capability::InjectDirectiveAny,
+        Capability::ApproveIntegration,
+        Capability::ApproveIntegrationAny,
+        Capability::ModifyBudget,
+        Capability::ModifyBudgetAny,
+        Capability::ViewTrailOwn,
+        Capability::ViewTrailAny,
+        Capability::GrantDelegation,
+        Capability::DeactivateUser,
+    ];
+
+    fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    pub name: Text,
+    pub state: UserState,
+    /// A bit for each capability.
+    pub capabilities: u32,
+}
+
+impl User {
+    pub fn holds(&self, capability: Capability) -> bool {
+        capability == Capability::ViewTrailOwn || self.capabilities & capability.bit() != 0
+    }
+}
+
+/// How a person's state can be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserChange {
+    Suspend,
+    Resume,
+    Block,
+    Unblock,
+    Deactivate,
+    Reactivate,
+}
+
+impl UserChange {
+    pub const ALL: [UserChange; 6] = [
+        UserChange::Suspend,
+        UserChange::Resume,
+        UserChange::Block,
+        UserChange::Unblock,
+        UserChange::Deactivate,
+        UserChange::Reactivate,
+    ];
+
+    /// Where it leads, if it leads anywhere from here.
+    pub fn from(self, state: UserState) -> Option<UserState> {
+        use UserState::{Active, Blocked, Deactivated, Suspended};
+        match (self, state) {
+            (UserChange::Suspend, Active | Blocked) => Some(Suspended),
+            (UserChange::Resume, Suspended) => Some(Active),
+            (UserChange::Block, Active | Suspended) => Some(Blocked),
+            (UserChange::Unblock, Blocked) => Some(Active),
+            (UserChange::Deactivate, Active | Suspended | Blocked) => Some(Deactivated),
+            (UserChange::Reactivate, Deactivated) => Some(Active),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a person may do something: active first, then the capability, then
+/// its reach.
+pub fn check(
+    run: &Run,
+    user: UserId,
+    own: Option<Capability>,
+    any: Option<Capability>,
+    owner: Option<Party>,
+) -> Result<(), (Refusal, Option<Capability>)> {
+    let wanted = own.or(any);
+    let Some(person) = run.user(user) else {
+        return Err((Refusal::UnknownUser, wanted));
+    };
+    if person.state != UserState::Active {
+        return Err((Refusal::UserNotActive, wanted));
+    }
+    if any.is_some_and(|any| person.holds(any)) {
+        return Ok(());
+    }
+    match own {
+        Some(own) if person.holds(own) => {
+            if owner == Some(Party::User(user)) {
+                Ok(())
+            } else {
+                Err((Refusal::WrongScope, Some(own)))
+            }
+        }
+        _ => Err((Refusal::MissingCapability, wanted)),
+    }
+}
+
+/// Names that mean something else in a trail.
+const RESERVED: [&str; 7] = [
+    "system",
+    "protocol",
+    "fallback",
+    "coordinator",
+    "worker",
+    "observer",
+    "human",
+];
+
+/// Who administers: the operator, and for deactivation a person who may.
+fn administrator(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    action: &'static str,
+    change: Option<UserChange>,
+) -> Result<Party, crate::rejection::Rejection> {
+    match principal {
+        Principal::Operator | Principal::Runtime => Ok(Party::System),
+        Principal::User(user)
+            if matches!(
+                change,
+                Some(UserChange::Deactivate | UserChange::Reactivate)
+            ) =>
+        {
+            match check(
+                stage.run,
+                user,
+                None,
+                Some(Capability::DeactivateUser),
+                None,
+            ) {
+                Ok(()) => Ok(Party::User(user)),
+                Err(denial) => {
+                    deny(stage, principal, action, None, denial)?;
+                    Ok(Party::System)
+                }
+            }
+        }
+        _ => {
+            deny(
+                stage,
+                principal,
+                action,
+                None,
+                (Refusal::PermissionDenied, None),
+            )?;
+            Ok(Party::System)
+        }
+    }
+}
+
+pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
+    let created_by = administrator(stage, principal, "create_user", None)?;
+    let is_role = stage
+        .run
+        .setup
+        .as_deref()
+        .is_some_and(|setup| setup.started.taxonomy.role(name).is_some());
+    if name.is_empty() || name.chars().count() > 128 || RESERVED.contains(&&**name) || is_role {
+        return stage.refuse(Refusal::ReservedName);
+    }
+    if stage.run.user_names.contains_key(name) {
+        return stage.refuse(Refusal::UserExists);
+    }
+    let user = stage.new_user();
+    stage.push(
+        None,
+        UserCreated {
+            created_by,
+            name: name.clone(),
+            user,
+        },
+    );
+    Ok(())
+}
+
+pub fn change(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    user: UserId,
+    change: UserChange,
+    reason: Option<&Text>,
+) -> Decision {
+    let by = administrator(stage, principal, "change_user", Some(change))?;
+    let Some(person) = stage.run.user(user) else {
+        return stage.refuse(Refusal::UnknownUser);
+    };
+    if change.from(person.state).is_none() {
+        return stage.refuse(Refusal::InvalidUserTransition);
+    }
+    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+        return stage.refuse(Refusal::TooLong);
+    }
+    let reason = reason.cloned();
+    let event: Event = match change {
+        UserChange::Suspend => UserSuspended { by, reason, user }.into(),
+        UserChange::Resume => UserResumed { by, reason, user }.into(),
+        UserChange::Block => UserBlocked {
+            by,
+            condition: reason,
+            user,
+        }
+        .into(),
+        UserChange::Unblock => UserUnblocked {
+            by,
+            condition: reason,
+            user,
+        }
+        .into(),
+        UserChange::Deactivate => UserDeactivated {
+            by,
+            prior_state: person.state,
+            reason,
+            user,
+        }
+        .into(),
+        UserChange::Reactivate => UserReactivated { by, reason, user }.into(),
+    };
+    stage.push(None, event);
+    Ok(())
+}
+
+pub fn grant(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    user: UserId,
+    capability: Capability,
+) -> Decision {
+    let granted_by = administrator(stage, principal, "grant_capability", None)?;
+    if stage.run.user(user).is_none() {
+        return stage.refuse(Refusal::UnknownUser);
+    }
+    stage.push(
+        None,
+        CapabilityGranted {
+            capability,
+            granted_by,
+            holder: Holder::User(user),
+        },
+    );
+    Ok(())
+}
+
+pub fn revoke(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    user: UserId,
+    capability: Capability,
+    reason: Option<&Text>,
+) -> Decision {
+    let revoked_by = administrator(stage, principal, "revoke_capability", None)?;
+    let Some(person) = stage.run.user(user) else {
+        return stage.refuse(Refusal::UnknownUser);
+    };
+    if capability == Capability::ViewTrailOwn {
+        return stage.refuse(Refusal::Irrevocable);
+    }
+    if !person.holds(capability) {
+        return stage.refuse(Refusal::NotHeld);
+    }
+    stage.push(
+        None,
+        CapabilityRevoked {
+            capability,
+            reason: reason.cloned(),
+            revoked_by,
+            user,
+        },
+    );
+    Ok(())
+}
+
+pub fn record_authentication(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    user: UserId,
+    method: &Text,
+) -> Decision {
+    runtime_only(stage, principal, "record_authentication")?;
+    if stage.run.user(user).is_none() {
+        return stage.refuse(Refusal::UnknownUser);
+    }
+    stage.push(
+        None,
+        AuthenticationSucceeded {
+            method: method.clone(),
+            user,
+        },
+    );
+    Ok(())
+}
+
+pub fn record_failure(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    [entity, context, reason, source]: [&Text; 4],
+) -> Decision {
+    runtime_only(stage, principal, "record_authentication_failure")?;
+    stage.push(
+        None,
+        AuthenticationFailed {
+            context: context.clone(),
+            entity: entity.clone(),
+            reason: reason.clone(),
+            source: source.clone(),
+        },
+    );
+    Ok(())
+}
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    let set = |run: &mut Run, user: UserId, state: UserState| {
+        if let Some(person) = run.users.get_mut(user.0 as usize) {
+            person.state = state;
+        }
+    };
+    match &entry.event {
+        Event::UserCreated(e) => {
+            run.users.push(User {
+                name: e.name.clone(),
+                state: UserState::Active,
+                capabilities: 0,
+            });
+            run.user_names.insert(e.name.clone(), e.user);
+            run.next.users = run.next.users.max(e.user.0 + 1);
+        }
+        Event::UserSuspended(e) => set(run, e.user, UserState::Suspended),
+        Event::UserResumed(e) => set(run, e.user, UserState::Active),
+        Event::UserBlocked(e) => set(run, e.user, UserState::Blocked),
+        Event::UserUnblocked(e) => set(run, e.user, UserState::Active),
+        Event::UserDeactivated(e) => set(run, e.user, UserState::Deactivated),
+        Event::UserReactivated(e) => set(run, e.user, UserState::Active),
+        Event::CapabilityGranted(e) => match e.holder {
+            Holder::User(user) => {
+                if let Some(person) = run.users.get_mut(user.0 as usize) {
+                    person.capabilities |= e.capability.bit();
+                }
+            }
+            Holder::Workspace { workspace, .. } => allow_delegation(run, workspace),
+        },
+        Event::CapabilityRevoked(e) => {
+            if let Some(person) = run.users.get_mut(e.user.0 as usize) {
+                person.capabilities &= !e.capability.bit();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn allow_delegation(run: &mut Run, workspace: WorkspaceId) {
+    if let Some(open) = run.open_mut(workspace) {
+        open.may_grant_delegation = true;
+    }
+}

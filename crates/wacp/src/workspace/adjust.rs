@@ -1,0 +1,288 @@
+//! What may change about a workspace while it lives: what it sees, how urgent
+//! it is, how much it may use, and the request to finish (WACP §6.4, §6.6,
+//! §6.8, §6.10).
+
+use std::sync::Arc;
+
+use crate::{
+    command::Principal,
+    content::Content,
+    envelope::{self, Origin, Priority},
+    event::{
+        BatchPriorityChanged, BudgetModified, GracefulTerminationInitiated, PriorityChanged,
+        VisibilityGranted,
+    },
+    id::{Party, WorkspaceId},
+    rejection::Refusal,
+    role::{
+        EnvelopeType, Text,
+        delegation::{Act, coordinator_only, managed},
+    },
+    stage::{Decision, Stage},
+    workspace::{
+        Band, MAX_LIST, MAX_TEXT, Seen, Workspace,
+        budget::Dimension,
+        end::members,
+        lifecycle::State,
+        visibility::{authority_contains, sees, sees_resource},
+    },
+};
+
+/// The workspace, if it is in one of these states.
+fn in_state<'a>(
+    stage: &Stage<'a>,
+    id: WorkspaceId,
+    states: &[State],
+) -> Result<&'a Workspace, Refusal> {
+    match (stage.run.workspace(id), stage.run.open(id)) {
+        (None, _) => Err(Refusal::TargetNotFound),
+        (_, None) => Err(Refusal::TargetTerminal),
+        (_, Some(open)) if states.contains(&open.state) => Ok(open),
+        _ => Err(Refusal::InvalidState),
+    }
+}
+
+/// Adds to what a workspace may read; nothing is ever taken away.
+pub fn grant_visibility(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    targets: &Arc<[Seen]>,
+    reason: Option<&Text>,
+) -> Decision {
+    coordinator_only(stage, principal, "grant_visibility", Some(id))?;
+    let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    if targets.is_empty() || targets.len() + open.visibility.len() > MAX_LIST {
+        return stage.refuse(Refusal::InvalidStructure);
+    }
+    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+        return stage.refuse(Refusal::TooLong);
+    }
+    let run = stage.run;
+    for target in targets.iter() {
+        // Containment: no wider than the parent sees.
+        let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
+        let fits = match target {
+            Seen::Workspace(target) if run.workspace(*target).is_none() => {
+                return stage.refuse(Refusal::TargetNotFound);
+            }
+            Seen::Workspace(target) => sees(run, parent, *target),
+            Seen::Resource(resource) => sees_resource(run, parent, resource),
+        };
+        if !fits {
+            return stage.refuse(Refusal::VisibilityNotContained);
+        }
+    }
+    stage.push(
+        Some(id),
+        VisibilityGranted {
+            authority: Arc::from([]),
+            reason: reason.cloned(),
+            targets: targets.clone(),
+            workspace: id,
+        },
+    );
+    Ok(())
+}
+
+/// Authority can be adjusted before work begins and is frozen then.
+pub fn grant_authority(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    resources: &Arc<[Text]>,
+) -> Decision {
+    coordinator_only(stage, principal, "grant_authority", Some(id))?;
+    let open = match in_state(stage, id, &[State::Idle]) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    if resources.is_empty() || resources.len() + open.authority.len() > MAX_LIST {
+        return stage.refuse(Refusal::InvalidStructure);
+    }
+    let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
+    let fits = parent == WorkspaceId::ROOT
+        || stage.run.open(parent).is_some_and(|parent| {
+            resources
+                .iter()
+                .all(|resource| authority_contains(&parent.authority, resource))
+        });
+    if !fits {
+        return stage.refuse(Refusal::AuthorityNotContained);
+    }
+    stage.push(
+        Some(id),
+        VisibilityGranted {
+            authority: resources.clone(),
+            reason: None,
+            targets: Arc::from([]),
+            workspace: id,
+        },
+    );
+    Ok(())
+}
+
+pub fn set_priority(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    priority: Band,
+) -> Decision {
+    coordinator_only(stage, principal, "set_priority", Some(id))?;
+    match in_state(stage, id, &[State::Active, State::Blocked]) {
+        Ok(open) => {
+            stage.push(
+                Some(id),
+                PriorityChanged {
+                    new_priority: priority,
+                    old_priority: open.priority,
+                    workspace: id,
+                },
+            );
+            Ok(())
+        }
+        Err(refusal) => stage.refuse(refusal),
+    }
+}
+
+/// Moves every member at work to another band.
+pub fn set_group_priority(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    group: &Text,
+    priority: Band,
+) -> Decision {
+    coordinator_only(stage, principal, "set_group_priority", None)?;
+    let Some(size) = stage.run.group_sizes.get(group) else {
+        return stage.refuse(Refusal::UnknownGroup);
+    };
+    let affected: Arc<[WorkspaceId]> = members(stage, group)
+        .iter()
+        .copied()
+        .filter(|id| {
+            matches!(
+                stage.run.state_of(*id),
+                Some(State::Active | State::Blocked)
+            )
+        })
+        .collect();
+    stage.push(
+        None,
+        BatchPriorityChanged {
+            skipped: size - affected.len() as u32,
+            affected,
+            group: group.clone(),
+            new_priority: priority,
+        },
+    );
+    Ok(())
+}
+
+/// Raises one limit; what the parent has left must cover the difference.
+pub fn raise_budget(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    dimension: Dimension,
+    limit: u64,
+) -> Decision {
+    managed(stage, principal, "raise_budget", Act::Budget, id)?;
+    let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    let Some(old_limit) = open
+        .meter
+        .as_ref()
+        .and_then(|meter| meter.limits.limit(dimension))
+    else {
+        return stage.refuse(Refusal::NoLimit);
+    };
+    if limit <= old_limit {
+        return stage.refuse(Refusal::NotAnIncrease);
+    }
+    if let Some(meter) = open
+        .parent
+        .and_then(|parent| stage.run.open(parent)?.meter.as_ref())
+    {
+        let difference = limit - old_limit;
+        let room = if dimension.is_shared() {
+            meter.remaining(dimension)
+        } else {
+            meter
+                .limits
+                .limit(dimension)
+                .map(|own| own.saturating_sub(old_limit))
+        };
+        if room.is_some_and(|room| difference > room) {
+            return stage.refuse(Refusal::BudgetNotContained(dimension));
+        }
+    }
+    stage.push(
+        Some(id),
+        BudgetModified {
+            dimension,
+            new_limit: limit,
+            old_limit,
+            workspace: id,
+        },
+    );
+    Ok(())
+}
+
+/// Asks an agent to finish within a period (WACP §6.10).
+pub fn terminate_gracefully(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    grace_us: u64,
+    reason: &Text,
+    payload: Content,
+) -> Decision {
+    coordinator_only(stage, principal, "terminate_gracefully", Some(id))?;
+    if id == WorkspaceId::ROOT {
+        return stage.refuse(Refusal::RootIsFixed);
+    }
+    if let Err(refusal) = in_state(stage, id, &[State::Active, State::Blocked]) {
+        return stage.refuse(refusal);
+    }
+    let valid = (1..=i64::MAX as u64 / 4).contains(&grace_us);
+    if !valid || !payload.is_acceptable() || reason.chars().count() > MAX_TEXT {
+        return stage.refuse(Refusal::InvalidStructure);
+    }
+    stage.push(
+        Some(id),
+        GracefulTerminationInitiated {
+            grace_us,
+            reason: reason.clone(),
+            workspace: id,
+        },
+    );
+    let observes = stage
+        .run
+        .open(id)
+        .and_then(|open| stage.run.permissions(open.role))
+        .is_none_or(|permissions| !permissions.may_receive(EnvelopeType::Feedback));
+    // An observer reads no envelopes; its agent is told by the runtime alone.
+    if !observes {
+        envelope::post(
+            stage,
+            envelope::Post {
+                from: Some(WorkspaceId::ROOT),
+                to: id,
+                envelope_type: EnvelopeType::Feedback,
+                payload,
+                priority: Priority::Urgent,
+                in_reply_to: None,
+                origin: Origin::Agent,
+                originator: Party::System,
+                rights: Arc::from([]),
+                proof: None,
+            },
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! How a workspace's events change the state.
+
+use std::sync::Arc;
+
+use trail::Micros;
+
+use crate::{
+    envelope,
+    event::{Entry, Event, WorkspaceCreated, WorkspaceStateChanged},
+    gate,
+    id::{Party, WorkspaceId},
+    state::{Run, Setup, Slot},
+    workspace::{
+        Ended, Grace, Migration, Seen, Workspace,
+        budget::Meter,
+        deadline::{reschedule, schedule, unschedule},
+        lifecycle::State,
+        meter,
+    },
+};
+
+pub(crate) fn apply(run: &mut Run, entry: &Entry) {
+    match &entry.event {
+        Event::WorkspaceCreated(e) => created(run, e, entry.time),
+        Event::WorkspaceStateChanged(e) => changed(run, e, entry.time),
+        Event::BudgetWarning(e) => {
+            meter::raise_to(run, e.source, e.dimension, e.source_consumed);
+            let bit = 1 << e.dimension as u8;
+            reschedule(run, e.workspace, |open| {
+                if let Some(meter) = &mut open.meter {
+                    meter.warned |= bit;
+                }
+            });
+        }
+        Event::BudgetExceeded(e) => {
+            meter::raise_to(run, e.source, e.dimension, e.source_consumed);
+        }
+        Event::BudgetModified(e) => {
+            let parent = run.open(e.workspace).and_then(|open| open.parent);
+            if let Some(parent) = parent {
+                meter::reserve(run, parent, e.workspace, true);
+            }
+            reschedule(run, e.workspace, |open| {
+                if let Some(meter) = &mut open.meter {
+                    *meter.limits.limit_mut(e.dimension) = Some(e.new_limit);
+                    // A raised limit deserves its own warning.
+                    meter.warned &= !(1 << e.dimension as u8);
+                }
+            });
+            if let Some(parent) = parent {
+                meter::reserve(run, parent, e.workspace, false);
+            }
+        }
+        Event::PriorityChanged(e) => {
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.priority = e.new_priority;
+            }
+        }
+        Event::BatchPriorityChanged(e) => {
+            for id in e.affected.iter() {
+                if let Some(open) = run.open_mut(*id) {
+                    open.priority = e.new_priority;
+                }
+            }
+        }
+        Event::VisibilityGranted(e) => {
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.visibility = joined(&open.visibility, &e.targets);
+                open.authority = joined(&open.authority, &e.authority);
+            }
+        }
+        Event::MigrationStarted(e) => {
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.migration = Some(Migration {
+                    new_agent: e.new_agent.clone(),
+                    started: entry.time,
+                });
+            }
+        }
+        Event::MigrationCompleted(e) => {
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.agent = e.new_agent.clone();
+                open.migration = None;
+            }
+        }
+        Event::GracefulTerminationInitiated(e) => {
+            let ends = Micros(entry.time.0.saturating_add(e.grace_us as i64));
+            reschedule(run, e.workspace, |open| {
+                open.grace = Some(Grace {
+                    ends,
+                    grace_us: e.grace_us,
+                });
+            });
+        }
+        Event::WorkspaceOwnershipTransferred(e) => {
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.owner = Party::User(e.to_user);
+            }
+        }
+        Event::WorkspaceReparented(e) => {
+            if let Some(old) = run.open(e.workspace).and_then(|open| open.parent) {
+                meter::reserve(run, old, e.workspace, true);
+                run.children.remove(&(old, e.workspace));
+            }
+            if let Some(open) = run.open_mut(e.workspace) {
+                open.parent = Some(e.new_parent);
+                run.children.insert((e.new_parent, e.workspace));
+                meter::reserve(run, e.new_parent, e.workspace, false);
+                crate::integration::apply::retarget(run, e.workspace, e.new_parent);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The union, in order of first appearance.
+fn joined<T: Clone + PartialEq>(old: &Arc<[T]>, more: &[T]) -> Arc<[T]> {
+    if more.is_empty() {
+        return old.clone();
+    }
+    let fresh = more.iter().filter(|item| !old.contains(item));
+    old.iter().chain(fresh).cloned().collect()
+}
+
+fn created(run: &mut Run, e: &WorkspaceCreated, time: Micros) {
+    if let Some(started) = &e.run {
+        run.setup = Some(Box::new(Setup::from((**started).clone())));
+    }
+    let id = e.workspace;
+    run.next.workspaces = run.next.workspaces.max(id.0 + 1);
+    let visibility: Arc<[Seen]> = e.visibility.clone();
+    run.workspaces.push(Slot::Open(Box::new(Workspace {
+        state: State::Idle,
+        before: None,
+        role: e.role,
+        delegate: e.delegate,
+        may_grant_delegation: false,
+        metered: e.metered,
+        priority: e.priority,
+        parent: e.parent,
+        owner: e.owner,
+        originator: e.originator,
+        task: e.task,
+        agent: e.agent.clone(),
+        group: e.group.clone(),
+        directive: e.directive,
+        context: e.context,
+        visibility,
+        authority: e.authority.clone(),
+        mounts: e.mounts.clone(),
+        since: time,
+        timed_us: 0,
+        wall_us: 0,
+        timeout_us: e.timeout_us,
+        liveness_us: e.liveness_us,
+        heard: time,
+        grace: None,
+        migration: None,
+        meter: (!e.budget.is_unlimited()).then(|| Box::new(Meter::new(e.budget))),
+        register: Default::default(),
+        gates: Vec::new(),
+        escalations: Vec::new(),
+        hindrances: 0,
+    })));
+    run.open_count += 1;
+    if let Some(parent) = e.parent {
+        run.children.insert((parent, id));
+        meter::reserve(run, parent, id, false);
+    }
+    if let Some(group) = &e.group {
+        run.groups.insert((group.clone(), id));
+        *run.group_sizes.entry(group.clone()).or_default() += 1;
+    }
+    schedule(run, id);
+}
+
+fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
+    let id = e.workspace;
+    run.owed.remove(&id);
+    if e.to_state.is_terminal() {
+        ended(run, e);
+        return;
+    }
+    reschedule(run, id, |open| {
+        let spent = u64::try_from(time.0 - open.since.0).unwrap_or(0);
+        if open.state.is_timed() {
+            open.timed_us += spent;
+        }
+        if open.state.is_metered() {
+            open.wall_us += spent;
+            if let Some(meter) = &mut open.meter {
+                let wall = super::budget::Dimension::WallTime as usize;
+                meter.own[wall] = open.wall_us;
+                meter.used[wall] = open.wall_us;
+            }
+        }
+        open.before = match e.to_state {
+            State::Suspended | State::Migrating => Some(open.state),
+            _ => None,
+        };
+        if e.to_state == State::Integrating {
+            open.grace = None;
+        }
+        open.state = e.to_state;
+        open.since = time;
+    });
+    envelope::pause_or_resume(run, id, e.from_state, e.to_state, time);
+}
+
+/// Keeps the few dozen bytes and lets everything else go.
+fn ended(run: &mut Run, e: &WorkspaceStateChanged) {
+    let id = e.workspace;
+    unschedule(run, id);
+    let Some(parent) = run.open(id).map(|open| open.parent) else {
+        return;
+    };
+    if let Some(parent) = parent {
+        run.children.remove(&(parent, id));
+        meter::reserve(run, parent, id, true);
+    }
+    crate::right::forget(run, id);
+    gate::forget_workspace(run, id);
+    crate::integration::forget(run, id);
+    let queued: Vec<_> = run
+        .queued_signals
+        .range((id, crate::id::SignalId(0))..=(id, crate::id::SignalId(u64::MAX)))
+        .map(|(key, _)| *key)
+        .collect();
+    for key in queued {
+        run.queued_signals.remove(&key);
+    }
+    let slot = &mut run.workspaces[id.0 as usize];
+    let Slot::Open(open) = slot else {
+        return;
+    };
+    let register = std::mem::take(&mut open.register);
+    let group = open.group.take();
+    let keep = e.to_state == State::Failed && register.head().is_some();
+    *slot = Slot::Ended(Ended {
+        state: e.to_state,
+        reason: e.reason,
+        role: open.role,
+        parent: open.parent,
+        owner: open.owner,
+        originator: open.originator,
+        task: open.task,
+        register: keep.then(|| Box::new(register)),
+    });
+    run.open_count -= 1;
+    if let Some(group) = group {
+        run.groups.remove(&(group, id));
+    }
+}
+
+/// Something was heard of a workspace.
+pub(crate) fn heard(run: &mut Run, id: WorkspaceId, time: Micros) {
+    if run.open(id).is_some_and(|open| open.liveness_us.is_some()) {
+        reschedule(run, id, |open| open.heard = time);
+    }
+}

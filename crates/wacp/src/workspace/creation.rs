@@ -1,0 +1,323 @@
+//! A workspace comes to be: checked against its parent, perhaps held at a gate,
+//! then created with its rights and bound to its task (WACP §4.8, §5.4, §6.4).
+
+use crate::{
+    command::Principal,
+    event::{TaskAssigned, WorkspaceCreated, WorkspaceRejected},
+    gate::{self, GateType, Proposal, Subject, Verdict},
+    id::{Party, WorkspaceId},
+    rejection::{Refusal, Rejection},
+    right::{self, RightKind},
+    role::{
+        Role,
+        delegation::{Act, managed},
+    },
+    stage::{Decision, Stage},
+    state::Run,
+    task::{self, Status},
+    user::{self, Capability, UserState},
+    workspace::{
+        MAX_DEPTH, MAX_LIST, MAX_TEXT, NewWorkspace, Seen,
+        lifecycle::State,
+        visibility::{authority_contains, sees, sees_resource},
+    },
+};
+
+pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -> Decision {
+    let parent = new.parent;
+    match principal {
+        // A person creates for themselves, or for anyone with the wider
+        // capability, directly under the root.
+        Principal::User(user) => {
+            let owner = new.owner.map_or(Party::User(user), Party::User);
+            let (own, any) = Act::Create.capabilities();
+            let scope = (parent == WorkspaceId::ROOT).then_some(owner);
+            if let Err(denial) = user::check(stage.run, user, own, any, scope) {
+                return crate::role::delegation::deny(
+                    stage,
+                    principal,
+                    "create_workspace",
+                    Some(parent),
+                    denial,
+                );
+            }
+            stage.actor = crate::event::Actor::User(user);
+        }
+        _ => managed(stage, principal, "create_workspace", Act::Create, parent)?,
+    }
+    let (owner, originator) = match check(stage.run, principal, new) {
+        Ok(parties) => parties,
+        Err(refusal) => return reject(stage, parent, refusal),
+    };
+    // The gate is for what agents want; a person's own wish is the answer.
+    if matches!(principal, Principal::User(_)) {
+        perform(stage, new, owner, originator);
+        return Ok(());
+    }
+    let proposal = Proposal::WorkspaceCreate {
+        by: principal,
+        new: Box::new(new.clone()),
+        originator,
+        owner,
+    };
+    match gate::guard(
+        stage,
+        GateType::WorkspaceCreate,
+        Subject::Proposal,
+        proposal,
+    )? {
+        Verdict::Paused => Ok(()),
+        Verdict::Proceed => {
+            perform(stage, new, owner, originator);
+            Ok(())
+        }
+    }
+}
+
+fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Decision {
+    let place = stage.run.workspace(parent).map(|_| parent);
+    stage.push_protocol(place, WorkspaceRejected { parent, reason });
+    stage.refuse(reason)
+}
+
+/// Everything a new workspace must satisfy; gives its owner and originator.
+pub fn check(
+    run: &Run,
+    principal: Principal,
+    new: &NewWorkspace,
+) -> Result<(Party, Party), Refusal> {
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    let parent = run.living(new.parent)?;
+    let works = match parent.state {
+        State::Active | State::Blocked => true,
+        State::Idle => new.parent == WorkspaceId::ROOT,
+        _ => false,
+    };
+    if !works {
+        return Err(Refusal::InvalidState);
+    }
+    if new.role == Role::Coordinator || run.permissions(new.role).is_none() {
+        return Err(Refusal::UnknownRole);
+    }
+    check_shape(new)?;
+    if run.open_count >= setup.started.limits.max_open_workspaces || run.next.workspaces == u32::MAX
+    {
+        return Err(Refusal::CapacityExhausted);
+    }
+    if run.depth(new.parent) + 1 > MAX_DEPTH {
+        return Err(Refusal::TreeTooDeep);
+    }
+    let parties = parties(run, principal, new, parent.owner, parent.originator)?;
+    contained(run, new)?;
+    if new.delegate
+        && let Principal::Agent(delegate) = principal
+        && !run
+            .open(delegate)
+            .is_some_and(|open| open.may_grant_delegation)
+    {
+        return Err(Refusal::DelegationNotApproved);
+    }
+    if let Some(task) = new.task {
+        // The graph is the coordinator's; a delegate has no tasks to give.
+        if matches!(principal, Principal::Agent(_)) {
+            return Err(Refusal::PermissionDenied);
+        }
+        task::is_dispatchable(run, task)?;
+    }
+    Ok(parties)
+}
+
+fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
+    let too_long = |text: &str| text.chars().count() > MAX_TEXT;
+    if new.timeout_us == 0 {
+        return Err(Refusal::TimeoutRequired);
+    }
+    if new.agent.is_empty() {
+        return Err(Refusal::AgentRequired);
+    }
+    let lists = [new.authority.len(), new.visibility.len(), new.mounts.len()];
+    if too_long(&new.agent)
+        || new.group.as_deref().is_some_and(too_long)
+        || lists.into_iter().any(|length| length > MAX_LIST)
+    {
+        return Err(Refusal::TooLong);
+    }
+    let content = new.directive.is_acceptable() && new.context.is_none_or(|c| c.is_acceptable());
+    if !content || new.liveness_us == Some(0) {
+        return Err(Refusal::InvalidStructure);
+    }
+    Ok(())
+}
+
+/// WACP §4.8: the owner is named or inherited, the originator is inherited
+/// unless a person's injection is the cause.
+fn parties(
+    run: &Run,
+    principal: Principal,
+    new: &NewWorkspace,
+    parent_owner: Party,
+    parent_originator: Party,
+) -> Result<(Party, Party), Refusal> {
+    let injector = match new.cause {
+        Some(envelope) => Some(*run.injected.get(&envelope).ok_or(Refusal::UnknownCause)?),
+        None => match principal {
+            Principal::User(user) => Some(user),
+            _ => None,
+        },
+    };
+    // Only the coordinator acts on an injection; below it origin is inherited.
+    if injector.is_some() && matches!(principal, Principal::Agent(_)) {
+        return Err(Refusal::UnknownCause);
+    }
+    let originator = injector.map_or(parent_originator, Party::User);
+    let owner = match (new.owner, parent_owner, injector) {
+        (Some(user), _, _) => Party::User(user),
+        (None, Party::User(user), _) => Party::User(user),
+        (None, Party::System, Some(user)) => Party::User(user),
+        (None, Party::System, None) => return Err(Refusal::OwnerRequired),
+    };
+    let person = owner.user().and_then(|user| run.user(user));
+    match person {
+        None => Err(Refusal::UnknownUser),
+        Some(person) if person.state != UserState::Active => Err(Refusal::UserNotActive),
+        Some(_) => Ok((owner, originator)),
+    }
+}
+
+/// WACP §6.5.3: visibility, authority and budget are parts of the parent's.
+fn contained(run: &Run, new: &NewWorkspace) -> Result<(), Refusal> {
+    let parent = run.open(new.parent).ok_or(Refusal::TargetNotFound)?;
+    for seen in new.visibility.iter() {
+        let fits = match seen {
+            Seen::Workspace(target) => {
+                run.workspace(*target).is_some() && sees(run, new.parent, *target)
+            }
+            Seen::Resource(resource) => sees_resource(run, new.parent, resource),
+        };
+        if !fits {
+            return Err(Refusal::VisibilityNotContained);
+        }
+    }
+    if new.parent != WorkspaceId::ROOT
+        && !new
+            .authority
+            .iter()
+            .all(|resource| authority_contains(&parent.authority, resource))
+    {
+        return Err(Refusal::AuthorityNotContained);
+    }
+    match &parent.meter {
+        Some(meter) => meter.admits(&new.budget),
+        None => Ok(()),
+    }
+}
+
+/// Writes the entries of a checked creation.
+pub fn perform(
+    stage: &mut Stage<'_>,
+    new: &NewWorkspace,
+    owner: Party,
+    originator: Party,
+) -> WorkspaceId {
+    let id = stage.new_workspace();
+    stage.push(
+        Some(id),
+        Box::new(WorkspaceCreated {
+            agent: new.agent.clone(),
+            authority: new.authority.clone(),
+            budget: new.budget,
+            cause: new.cause,
+            context: new.context,
+            delegate: new.delegate,
+            directive: new.directive,
+            group: new.group.clone(),
+            liveness_us: new.liveness_us,
+            metered: new.metered,
+            mounts: new.mounts.clone(),
+            originator,
+            owner,
+            parent: Some(new.parent),
+            priority: new.priority,
+            role: new.role,
+            run: None,
+            task: new.task,
+            timeout_us: new.timeout_us,
+            visibility: new.visibility.clone(),
+            workspace: id,
+        }),
+    );
+    right::create(stage, id, id, RightKind::Receive);
+    let permissions = stage.run.permissions(new.role);
+    if permissions.is_some_and(|p| !p.receive.is_empty()) {
+        right::create(stage, new.parent, id, RightKind::Send);
+    }
+    if permissions.is_some_and(|p| !p.send.is_empty()) {
+        right::create(stage, id, new.parent, RightKind::Send);
+    }
+    if let Some(task) = new.task {
+        let attempt_number = stage
+            .run
+            .task(task)
+            .map_or(1, |task| task.history.len() as u32 + 1);
+        stage.push_protocol(
+            Some(id),
+            TaskAssigned {
+                attempt_number,
+                task,
+                workspace: id,
+            },
+        );
+        task::set_status(stage, task, Status::Assigned, Some(id));
+    }
+    id
+}
+
+/// The agent could not be bound; the runtime says so.
+pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
+    crate::role::delegation::runtime_only(stage, principal, "fail_creation")?;
+    match stage.run.state_of(id) {
+        None => stage.refuse(Refusal::TargetNotFound),
+        Some(State::Idle) => {
+            super::end::fail(stage, id, super::lifecycle::Reason::CreationError);
+            Ok(())
+        }
+        Some(_) => stage.refuse(Refusal::InvalidState),
+    }
+}
+
+/// Lets a delegate make delegates of its children.
+pub fn approve_delegation(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    delegate: WorkspaceId,
+) -> Decision {
+    managed(
+        stage,
+        principal,
+        "approve_delegation",
+        Act::Delegate,
+        delegate,
+    )?;
+    let Some(open) = stage.run.open(delegate) else {
+        return stage.refuse(Refusal::TargetNotFound);
+    };
+    if !open.delegate {
+        return Err(Rejection::from(Refusal::InvalidState));
+    }
+    let granted_by = match principal {
+        Principal::User(user) => Party::User(user),
+        _ => Party::System,
+    };
+    stage.push(
+        Some(delegate),
+        crate::event::CapabilityGranted {
+            capability: Capability::GrantDelegation,
+            granted_by,
+            holder: crate::event::Holder::Workspace {
+                role: open.role,
+                workspace: delegate,
+            },
+        },
+    );
+    Ok(())
+}

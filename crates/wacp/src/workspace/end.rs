@@ -1,0 +1,295 @@
+//! A workspace ends: what else ends with it, and what survives.
+//!
+//! Children of the same owner fail with their parent, at every depth; children
+//! of others are handed to the root. If the root fails, everything fails
+//! (WACP §6.5.1). Whatever waited for the workspace is settled, so that no
+//! gate, escalation, envelope or conflict is left open.
+
+use std::sync::Arc;
+
+use crate::{
+    command::Principal,
+    escalation,
+    event::{
+        BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed, Undeliverable,
+        WorkspaceReparented,
+    },
+    gate::{self, GateType, Proposal, Subject, Verdict},
+    id::{EnvelopeId, WorkspaceId},
+    integration,
+    rejection::Refusal,
+    role::{
+        Text,
+        delegation::{Act, coordinator_only, managed},
+    },
+    signal,
+    stage::{Decision, Stage},
+    state::Slot,
+    task::{self, Status},
+    workspace::{
+        MAX_TEXT,
+        lifecycle::{Reason, State},
+    },
+};
+
+/// Fails a workspace and everything that goes with it. Does nothing if it has
+/// ended already, now or before.
+pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
+    let Some(state) = stage.state_of(id).filter(|state| !state.is_terminal()) else {
+        return;
+    };
+    integration::abandon(stage, id, reason);
+    let trigger = reason.trigger(state);
+    stage.transition(id, State::Failed, trigger, Some(reason));
+    // Nobody should have to guess (§3.3): what the agent did not say itself,
+    // the runtime says for it, to the parent.
+    if reason != Reason::AgentFailed && id != WorkspaceId::ROOT {
+        let why = Some(Text::from(reason.word()));
+        signal::record(
+            stage,
+            id,
+            signal::SignalType::Failed,
+            why,
+            None,
+            false,
+            |_| {},
+        );
+    }
+    if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
+        && let Some(known) = stage.run.task(task)
+        && known.workspace == Some(id)
+        && matches!(
+            stage.task_status(task),
+            Some(Status::Assigned | Status::InProgress | Status::Completed)
+        )
+    {
+        let attempt_number = known.history.len() as u32;
+        stage.push_protocol(
+            Some(id),
+            TaskFailed {
+                attempt_number,
+                reason,
+                task,
+                workspace: id,
+            },
+        );
+        task::set_status(stage, task, Status::Failed, Some(id));
+    }
+    settle(stage, id, Undeliverable::WorkspaceTerminal);
+    if id == WorkspaceId::ROOT {
+        gate::invalidate_all(stage);
+    }
+    let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+    for child in children {
+        stage.as_protocol(|stage| {
+            // When the root has failed nobody is left to adopt a child.
+            let alone = stage
+                .state_of(WorkspaceId::ROOT)
+                .is_none_or(State::is_terminal);
+            if alone || same_owner(stage, id, child) {
+                fail(stage, child, Reason::ParentFailed);
+            } else {
+                adopt(stage, child, id, "parent_failed");
+            }
+        });
+    }
+}
+
+fn same_owner(stage: &Stage<'_>, a: WorkspaceId, b: WorkspaceId) -> bool {
+    let owner = |id| stage.run.workspace(id).map(Slot::owner);
+    owner(a) == owner(b)
+}
+
+/// Hangs a surviving child under the root.
+pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId, reason: &str) {
+    if stage.state_of(child).is_none_or(State::is_terminal) {
+        return;
+    }
+    stage.push_protocol(
+        Some(child),
+        WorkspaceReparented {
+            new_parent: WorkspaceId::ROOT,
+            old_parent,
+            reason: Text::from(reason),
+            workspace: child,
+        },
+    );
+}
+
+/// Closes what waits for a workspace that will read and answer nothing more.
+pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
+    let run = stage.run;
+    let range = (id, EnvelopeId(0))..=(id, EnvelopeId(u64::MAX));
+    for ((to, envelope), pending) in run.inboxes.range(range) {
+        gate::invalidate(stage, pending.gate());
+        stage.push_protocol(
+            Some(*to),
+            EnvelopeUndeliverable {
+                attempts: pending.attempts(),
+                envelope: *envelope,
+                from: pending.from,
+                reason,
+                to: *to,
+            },
+        );
+    }
+    if let Some(open) = run.open(id) {
+        for gate in &open.gates {
+            gate::invalidate(stage, Some(*gate));
+        }
+        for escalation in &open.escalations {
+            escalation::invalidate(stage, *escalation);
+        }
+    }
+}
+
+/// The coordinator, or a person who may, ends a workspace at once.
+pub fn abort(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    reason: Option<&Text>,
+) -> Decision {
+    managed(stage, principal, "abort", Act::Abort, id)?;
+    if id == WorkspaceId::ROOT {
+        return stage.refuse(Refusal::RootIsFixed);
+    }
+    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+        return stage.refuse(Refusal::TooLong);
+    }
+    match stage.run.state_of(id) {
+        None => return stage.refuse(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => return stage.refuse(Refusal::TargetTerminal),
+        Some(_) => {}
+    }
+    // The gate is for the coordinator's aborts; a person's own is the answer.
+    if principal == Principal::Coordinator {
+        let proposal = Proposal::WorkspaceAbort {
+            workspace: id,
+            reason: reason.cloned(),
+        };
+        let subject = Subject::Workspace(id);
+        if gate::guard(stage, GateType::WorkspaceAbort, subject, proposal)? == Verdict::Paused {
+            return Ok(());
+        }
+    }
+    perform_abort(stage, id, matches!(principal, Principal::User(_)));
+    Ok(())
+}
+
+pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
+    let reason = if by_human {
+        Reason::AbortedByHuman
+    } else {
+        Reason::AbortedByCoordinator
+    };
+    fail(stage, id, reason);
+}
+
+/// Aborts every member of a group that has not ended. Where aborts are gated,
+/// each member is a question of its own.
+pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
+    coordinator_only(stage, principal, "abort_group", None)?;
+    let Some(size) = stage.run.group_sizes.get(group) else {
+        return stage.refuse(Refusal::UnknownGroup);
+    };
+    let gates: Vec<(WorkspaceId, gate::Standing)> = members(stage, group)
+        .iter()
+        .map(|id| {
+            let subject = Subject::Workspace(*id);
+            (
+                *id,
+                gate::standing(stage.run, GateType::WorkspaceAbort, subject),
+            )
+        })
+        .collect();
+    let free = gates
+        .iter()
+        .filter(|(_, standing)| *standing == gate::Standing::Free);
+    let affected: Arc<[WorkspaceId]> = free.map(|(id, _)| *id).collect();
+    stage.push(
+        None,
+        BatchAbort {
+            skipped: size - affected.len() as u32,
+            affected: affected.clone(),
+            group: group.clone(),
+        },
+    );
+    for (id, standing) in gates {
+        match standing {
+            gate::Standing::Free => fail(stage, id, Reason::BatchAbort),
+            gate::Standing::Asks => {
+                let proposal = Proposal::WorkspaceAbort {
+                    workspace: id,
+                    reason: None,
+                };
+                let subject = Subject::Workspace(id);
+                gate::ask(stage, GateType::WorkspaceAbort, subject, proposal)?;
+            }
+            gate::Standing::Settled => {}
+        }
+    }
+    Ok(())
+}
+
+/// Members of a group that have not ended.
+pub fn members(stage: &Stage<'_>, group: &Text) -> Arc<[WorkspaceId]> {
+    let from = (group.clone(), WorkspaceId(0));
+    let to = (group.clone(), WorkspaceId(u32::MAX));
+    stage
+        .run
+        .groups
+        .range(from..=to)
+        .map(|(_, id)| *id)
+        .collect()
+}
+
+/// The time to finish is over.
+pub fn expire(stage: &mut Stage<'_>, id: WorkspaceId) {
+    let Some(open) = stage.run.open(id) else {
+        return;
+    };
+    stage.push(
+        Some(id),
+        GracefulTerminationExpired {
+            grace_us: open.grace.map_or(0, |grace| grace.grace_us),
+            partial_checkpoint: open.register.head(),
+            workspace: id,
+        },
+    );
+    fail(stage, id, Reason::GracefulTerminationExpired);
+}
+
+/// The agent says it is done: the workspace becomes read-only, its task is
+/// completed, children of other owners move to the root.
+pub fn complete(stage: &mut Stage<'_>, id: WorkspaceId) -> Decision {
+    let run = stage.run;
+    let (same, other): (Vec<_>, Vec<_>) = run
+        .open_children(id)
+        .partition(|child| same_owner(stage, id, *child));
+    if !same.is_empty() {
+        return stage.refuse(Refusal::ChildrenOpen);
+    }
+    signal::record(
+        stage,
+        id,
+        signal::SignalType::Complete,
+        None,
+        None,
+        true,
+        |stage| {
+            stage.transition(
+                id,
+                State::Integrating,
+                super::lifecycle::Trigger::CompleteSignal,
+                None,
+            );
+            task::complete(stage, id);
+        },
+    );
+    settle(stage, id, Undeliverable::WorkspaceSealed);
+    for child in other {
+        adopt(stage, child, id, "parent_completed");
+    }
+    Ok(())
+}

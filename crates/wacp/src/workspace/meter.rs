@@ -1,0 +1,306 @@
+//! Consumption is counted, warned about and stopped (WACP §6.6).
+//!
+//! The runtime counts wall time and bytes from the run itself. Tokens, context
+//! and cost come from a meter other than the agent where there is one, else
+//! from the agent. Totals are cumulative, so a lost report loses nothing; an
+//! entry is written when a threshold is crossed, and carries the total.
+
+use crate::{
+    command::Principal,
+    event::{BudgetExceeded, BudgetWarning, LivenessWarning, ResourceDiscrepancy},
+    id::WorkspaceId,
+    rejection::Refusal,
+    role::delegation::deny,
+    stage::{Decision, Stage},
+    state::Run,
+    workspace::{
+        budget::{Dimension, Usage},
+        end,
+        lifecycle::{Reason, State},
+    },
+};
+
+/// The dimensions a meter or an agent reports.
+pub const REPORTED: [Dimension; 4] = [
+    Dimension::Tokens,
+    Dimension::Context,
+    Dimension::Cost,
+    Dimension::TrailBytes,
+];
+
+/// Totals from whoever counts for the runtime.
+pub fn measure(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    totals: &Usage,
+) -> Decision {
+    if !matches!(principal, Principal::Meter | Principal::Runtime) {
+        return deny(
+            stage,
+            principal,
+            "meter_usage",
+            Some(id),
+            (Refusal::PermissionDenied, None),
+        );
+    }
+    stage.actor = crate::event::Actor::Protocol;
+    if stage.run.workspace(id).is_none() {
+        return stage.refuse(Refusal::TargetNotFound);
+    }
+    account(stage, id, totals);
+    Ok(())
+}
+
+/// Totals from the agent itself. They count where nobody else counts;
+/// elsewhere a difference is recorded and the meter's number stands.
+pub fn report(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) -> Decision {
+    let Some(open) = stage.run.open(id) else {
+        return stage.refuse(Refusal::TargetTerminal);
+    };
+    if !matches!(open.state, State::Active | State::Blocked) {
+        return stage.refuse(Refusal::InvalidState);
+    }
+    if !open.metered {
+        account(stage, id, totals);
+        return Ok(());
+    }
+    compare(stage, id, totals);
+    Ok(())
+}
+
+/// Records where an agent's own total differs from what was measured.
+pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
+    let Some(meter) = stage.run.open(id).and_then(|open| open.meter.as_deref()) else {
+        return;
+    };
+    for dimension in REPORTED {
+        let (measured, reported) = (meter.own[dimension as usize], reported.amount(dimension));
+        if meter.limits.limit(dimension).is_some() && reported != 0 && measured != reported {
+            stage.push_protocol(
+                Some(id),
+                ResourceDiscrepancy {
+                    dimension,
+                    measured,
+                    reported,
+                    workspace: id,
+                },
+            );
+        }
+    }
+}
+
+/// Compares totals with the limits of the workspace and of everyone above it.
+fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
+    for dimension in REPORTED {
+        let own = own(stage.run, id, dimension);
+        let more = totals.amount(dimension).saturating_sub(own);
+        if more > 0 {
+            charge(stage, id, dimension, more);
+        }
+    }
+}
+
+/// What a workspace itself has used so far.
+pub fn own(run: &Run, id: WorkspaceId, dimension: Dimension) -> u64 {
+    let meter = run.open(id).and_then(|open| open.meter.as_deref());
+    meter.map_or(0, |meter| meter.own[dimension as usize])
+}
+
+/// `more` was used: warns and stops, from the workspace upwards. The event that
+/// caused it, or the warning, moves the meter when it is applied.
+pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more: u64) {
+    let percent = stage
+        .run
+        .setup
+        .as_deref()
+        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
+    let mut exceeded = Vec::new();
+    let source_consumed = own(stage.run, id, dimension).saturating_add(more);
+    let mut at = Some(id);
+    while let Some(workspace) = at {
+        let Some(open) = stage.run.open(workspace) else {
+            break;
+        };
+        let Some(meter) = open.meter.as_deref() else {
+            break;
+        };
+        let Some(limit) = meter.limits.limit(dimension) else {
+            break;
+        };
+        let consumed = meter.used[dimension as usize].saturating_add(more);
+        // What a child uses was promised to it: above, only the total counts.
+        let exceeded_here = match workspace == id {
+            true => meter.is_exceeded(dimension, more),
+            false => consumed >= limit,
+        };
+        let stops = exceeded_here && can_stop(stage, workspace);
+        // A warning precedes every stop.
+        if meter.is_near(dimension, more, percent) || (stops && !meter.is_warned(dimension)) {
+            stage.push_protocol(
+                Some(workspace),
+                BudgetWarning {
+                    consumed,
+                    dimension,
+                    limit,
+                    source: id,
+                    source_consumed,
+                    threshold_percent: percent,
+                    workspace,
+                },
+            );
+        }
+        if stops {
+            stage.push_protocol(
+                Some(workspace),
+                BudgetExceeded {
+                    consumed,
+                    dimension,
+                    limit,
+                    source: id,
+                    source_consumed,
+                    workspace,
+                },
+            );
+            exceeded.push(workspace);
+        }
+        at = open.parent.filter(|_| dimension.is_shared());
+    }
+    for workspace in exceeded {
+        stage.as_protocol(|stage| end::fail(stage, workspace, Reason::BudgetExceeded));
+    }
+}
+
+/// A limit stops whoever is at work; what is paused or read-only uses nothing.
+fn can_stop(stage: &Stage<'_>, id: WorkspaceId) -> bool {
+    matches!(stage.state_of(id), Some(State::Active | State::Blocked))
+}
+
+/// Wall time reached its warning.
+pub fn warn_wall_time(stage: &mut Stage<'_>, id: WorkspaceId) {
+    wall_time(stage, id, false);
+}
+
+/// Wall time reached its limit.
+pub fn stop_wall_time(stage: &mut Stage<'_>, id: WorkspaceId) {
+    wall_time(stage, id, true);
+}
+
+fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
+    let Some(open) = stage.run.open(id) else {
+        return;
+    };
+    let Some(meter) = open.meter.as_deref() else {
+        return;
+    };
+    let dimension = Dimension::WallTime;
+    let limit = meter.limits.limit(dimension).unwrap_or(0);
+    let consumed = open.wall_us + u64::try_from(stage.now.0 - open.since.0).unwrap_or(0);
+    let percent = stage
+        .run
+        .setup
+        .as_deref()
+        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
+    if !meter.is_warned(dimension) {
+        stage.push(
+            Some(id),
+            BudgetWarning {
+                consumed,
+                dimension,
+                limit,
+                source: id,
+                source_consumed: consumed,
+                threshold_percent: percent,
+                workspace: id,
+            },
+        );
+    }
+    if stop {
+        stage.push(
+            Some(id),
+            BudgetExceeded {
+                consumed,
+                dimension,
+                limit,
+                source: id,
+                source_consumed: consumed,
+                workspace: id,
+            },
+        );
+        end::fail(stage, id, Reason::BudgetExceeded);
+    }
+}
+
+/// Nothing was heard for the whole interval: a warning, no more.
+pub fn warn_silence(stage: &mut Stage<'_>, id: WorkspaceId) {
+    let Some(open) = stage.run.open(id) else {
+        return;
+    };
+    let silent = u64::try_from(stage.now.0 - open.heard.0).unwrap_or(0);
+    stage.push(
+        Some(id),
+        LivenessWarning {
+            interval_us: open.liveness_us.unwrap_or(0),
+            silent_us: silent,
+            workspace: id,
+        },
+    );
+}
+
+/// Moves the meters when an event is applied: `used` upwards, reservations
+/// down by what was used of them.
+pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more: u64) {
+    let index = dimension as usize;
+    if let Some(meter) = run.open_mut(id).and_then(|open| open.meter.as_deref_mut()) {
+        meter.own[index] = meter.own[index].saturating_add(more);
+    }
+    let mut at = Some(id);
+    let mut freed = 0;
+    while let Some(open) = at.and_then(|id| run.open_mut(id)) {
+        let Some(meter) = open.meter.as_deref_mut() else {
+            break;
+        };
+        let limit = meter.limits.limit(dimension).unwrap_or(0);
+        let unspent = limit.saturating_sub(meter.used[index]);
+        meter.used[index] = meter.used[index].saturating_add(more);
+        meter.reserved[index] = meter.reserved[index].saturating_sub(freed);
+        freed = unspent - limit.saturating_sub(meter.used[index]);
+        at = open.parent.filter(|_| dimension.is_shared());
+    }
+}
+
+/// Sets the total an event names.
+pub(crate) fn raise_to(run: &mut Run, id: WorkspaceId, dimension: Dimension, total: u64) {
+    let more = total.saturating_sub(own(run, id, dimension));
+    if more > 0 {
+        consume(run, id, dimension, more);
+    }
+}
+
+/// Takes a child's limits out of its parent's, or gives back what is unspent.
+pub(crate) fn reserve(run: &mut Run, parent: WorkspaceId, child: WorkspaceId, give_back: bool) {
+    let Some(meter) = run.open(child).and_then(|open| open.meter.as_deref()) else {
+        return;
+    };
+    let unspent = Dimension::ALL.map(|dimension| {
+        let limit = meter.limits.limit(dimension).unwrap_or(0);
+        limit.saturating_sub(meter.used[dimension as usize])
+    });
+    let Some(meter) = run
+        .open_mut(parent)
+        .and_then(|open| open.meter.as_deref_mut())
+    else {
+        return;
+    };
+    for dimension in Dimension::ALL {
+        if dimension.is_shared() && meter.limits.limit(dimension).is_some() {
+            let reserved = &mut meter.reserved[dimension as usize];
+            let amount = unspent[dimension as usize];
+            *reserved = if give_back {
+                reserved.saturating_sub(amount)
+            } else {
+                reserved.saturating_add(amount)
+            };
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Who answers for a workspace, and where it hangs (WACP §4.8, §6.5).
+//!
+//! A transfer concerns one workspace, never its children, and never touches the
+//! originator. Reparenting keeps owner, originator and state.
+
+use crate::{
+    command::Principal,
+    event::{WorkspaceOwnershipTransferred, WorkspaceReparented},
+    id::{UserId, WorkspaceId},
+    rejection::Refusal,
+    role::{
+        Text,
+        delegation::{Act, coordinator_only, managed},
+    },
+    stage::{Decision, Stage},
+    user::UserState,
+    workspace::{
+        MAX_DEPTH, MAX_TEXT, Seen,
+        lifecycle::State,
+        visibility::{authority_contains, sees, sees_resource},
+    },
+};
+
+pub fn transfer(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    to: UserId,
+    reason: Option<&Text>,
+) -> Decision {
+    managed(stage, principal, "transfer_ownership", Act::Transfer, id)?;
+    if id == WorkspaceId::ROOT {
+        return stage.refuse(Refusal::RootIsFixed);
+    }
+    let open = stage.run.living(id)?;
+    match stage.run.user(to).map(|user| user.state) {
+        None => return stage.refuse(Refusal::UnknownUser),
+        Some(UserState::Active) => {}
+        Some(_) => return stage.refuse(Refusal::UserNotActive),
+    }
+    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+        return stage.refuse(Refusal::TooLong);
+    }
+    stage.push(
+        Some(id),
+        WorkspaceOwnershipTransferred {
+            from_user: open.owner,
+            reason: reason.cloned(),
+            to_user: to,
+            workspace: id,
+        },
+    );
+    Ok(())
+}
+
+/// The coordinator gives an orphan a new parent. Only workspaces under the root
+/// move: the tree is stable otherwise.
+pub fn reparent(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    parent: WorkspaceId,
+    reason: &Text,
+) -> Decision {
+    coordinator_only(stage, principal, "reparent", Some(id))?;
+    match check(stage, id, parent) {
+        Ok(()) => {}
+        Err(refusal) => return stage.refuse(refusal),
+    }
+    if reason.chars().count() > MAX_TEXT {
+        return stage.refuse(Refusal::TooLong);
+    }
+    stage.push(
+        Some(id),
+        WorkspaceReparented {
+            new_parent: parent,
+            old_parent: WorkspaceId::ROOT,
+            reason: reason.clone(),
+            workspace: id,
+        },
+    );
+    Ok(())
+}
+
+fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), Refusal> {
+    let run = stage.run;
+    if id == WorkspaceId::ROOT {
+        return Err(Refusal::RootIsFixed);
+    }
+    let open = run.living(id)?;
+    let above = run.living(parent)?;
+    if parent == id || run.is_beneath(parent, id) {
+        return Err(Refusal::ParentCycle);
+    }
+    if open.parent != Some(WorkspaceId::ROOT) || parent == WorkspaceId::ROOT {
+        return Err(Refusal::InvalidState);
+    }
+    if !matches!(above.state, State::Active | State::Blocked) {
+        return Err(Refusal::InvalidState);
+    }
+    if run.depth(parent) + 1 + height(stage, id) > MAX_DEPTH {
+        return Err(Refusal::TreeTooDeep);
+    }
+    let visible = open.visibility.iter().all(|seen| match seen {
+        Seen::Workspace(target) => sees(run, parent, *target),
+        Seen::Resource(resource) => sees_resource(run, parent, resource),
+    });
+    if !visible {
+        return Err(Refusal::VisibilityNotContained);
+    }
+    if !open
+        .authority
+        .iter()
+        .all(|r| authority_contains(&above.authority, r))
+    {
+        return Err(Refusal::AuthorityNotContained);
+    }
+    match &above.meter {
+        Some(meter) => meter.admits(&open.meter.as_ref().map(|m| m.limits).unwrap_or_default()),
+        None => Ok(()),
+    }
+}
+
+/// How many levels hang under a workspace.
+fn height(stage: &Stage<'_>, id: WorkspaceId) -> usize {
+    let below = stage
+        .run
+        .open_children(id)
+        .map(|child| height(stage, child) + 1);
+    below.max().unwrap_or(0)
+}

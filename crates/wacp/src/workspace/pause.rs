@@ -1,0 +1,194 @@
+//! Suspension, resumption and migration: a workspace stops and goes back to
+//! exactly where it was (WACP §6.2, §6.9).
+
+use crate::{
+    command::Principal,
+    envelope,
+    event::{
+        MigrationCompleted, MigrationFailed, MigrationStarted, Reference, SuspensionResumed,
+        SuspensionStarted,
+    },
+    id::WorkspaceId,
+    rejection::Refusal,
+    role::{
+        Text,
+        delegation::{Act, coordinator_only, managed, runtime_only},
+    },
+    signal::{self, SignalType},
+    stage::{Decision, Stage},
+    workspace::{
+        MAX_TEXT,
+        lifecycle::{Reason, State, Trigger},
+    },
+};
+
+/// The state of a workspace that may be paused, or why it may not.
+fn pausable(stage: &mut Stage<'_>, id: WorkspaceId) -> Result<State, Refusal> {
+    if id == WorkspaceId::ROOT {
+        return Err(Refusal::RootIsFixed);
+    }
+    match stage.run.state_of(id) {
+        None => Err(Refusal::TargetNotFound),
+        Some(state @ (State::Active | State::Blocked)) => Ok(state),
+        Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
+        Some(_) => Err(Refusal::InvalidState),
+    }
+}
+
+fn elapsed(stage: &Stage<'_>, since: trail::Micros) -> u64 {
+    u64::try_from(stage.now.0 - since.0).unwrap_or(0)
+}
+
+pub fn suspend(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    reason: &Text,
+) -> Decision {
+    managed(stage, principal, "suspend", Act::Suspend, id)?;
+    let before = match pausable(stage, id) {
+        Ok(state) => state,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    if reason.chars().count() > MAX_TEXT {
+        return stage.refuse(Refusal::TooLong);
+    }
+    announce(stage, principal, SignalType::Suspend, id);
+    stage.push(
+        Some(id),
+        SuspensionStarted {
+            pre_suspension_state: before,
+            reason: reason.clone(),
+            workspace: id,
+        },
+    );
+    stage.transition(id, State::Suspended, Trigger::Suspended, None);
+    Ok(())
+}
+
+/// The coordinator's own signal about a workspace, in the root's trail. A
+/// person's act is no signal.
+fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, about: WorkspaceId) {
+    if principal == Principal::Coordinator {
+        let reference = Some(Reference::Workspace(about));
+        signal::record(
+            stage,
+            WorkspaceId::ROOT,
+            signal,
+            None,
+            reference,
+            false,
+            |_| {},
+        );
+    }
+}
+
+pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
+    managed(stage, principal, "resume", Act::Suspend, id)?;
+    let open = stage.run.living(id)?;
+    let (State::Suspended, Some(before)) = (open.state, open.before) else {
+        return stage.refuse(Refusal::InvalidState);
+    };
+    stage.push(
+        Some(id),
+        SuspensionResumed {
+            duration_us: elapsed(stage, open.since),
+            resumed_to_state: before,
+            workspace: id,
+        },
+    );
+    stage.transition(id, before, Trigger::Resumed, None);
+    wake(stage, id);
+    Ok(())
+}
+
+/// What waited while the workspace could not listen arrives now.
+fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
+    signal::deliver_queued(stage, id);
+    envelope::drain(stage, id, None);
+}
+
+pub fn migrate(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    new_agent: &Text,
+    reason: &Text,
+) -> Decision {
+    coordinator_only(stage, principal, "migrate", Some(id))?;
+    if let Err(refusal) = pausable(stage, id) {
+        return stage.refuse(refusal);
+    }
+    if new_agent.is_empty() {
+        return stage.refuse(Refusal::AgentRequired);
+    }
+    if new_agent.chars().count() > MAX_TEXT || reason.chars().count() > MAX_TEXT {
+        return stage.refuse(Refusal::TooLong);
+    }
+    let Some(open) = stage.run.open(id) else {
+        return stage.refuse(Refusal::TargetNotFound);
+    };
+    announce(stage, principal, SignalType::Migrate, id);
+    stage.push(
+        Some(id),
+        MigrationStarted {
+            new_agent: new_agent.clone(),
+            old_agent: open.agent.clone(),
+            reason: reason.clone(),
+            workspace: id,
+        },
+    );
+    stage.transition(id, State::Migrating, Trigger::MigrationInitiated, None);
+    Ok(())
+}
+
+/// The new agent is bound: back to the state before, meter and inbox as they were.
+pub fn complete_migration(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+) -> Decision {
+    runtime_only(stage, principal, "complete_migration")?;
+    let open = stage.run.living(id)?;
+    let (State::Migrating, Some(before), Some(migration)) =
+        (open.state, open.before, &open.migration)
+    else {
+        return stage.refuse(Refusal::InvalidState);
+    };
+    stage.push(
+        Some(id),
+        MigrationCompleted {
+            duration_us: elapsed(stage, migration.started),
+            new_agent: migration.new_agent.clone(),
+            old_agent: open.agent.clone(),
+            workspace: id,
+        },
+    );
+    stage.transition(id, before, Trigger::MigrationSucceeded, None);
+    wake(stage, id);
+    Ok(())
+}
+
+pub fn fail_migration(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    id: WorkspaceId,
+    error: &Text,
+) -> Decision {
+    runtime_only(stage, principal, "fail_migration")?;
+    let open = stage.run.living(id)?;
+    let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
+        return stage.refuse(Refusal::InvalidState);
+    };
+    stage.push(
+        Some(id),
+        MigrationFailed {
+            error: error.clone(),
+            new_agent: migration.new_agent.clone(),
+            old_agent: open.agent.clone(),
+            workspace: id,
+        },
+    );
+    super::end::fail(stage, id, Reason::MigrationError);
+    Ok(())
+}

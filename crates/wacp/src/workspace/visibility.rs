@@ -1,0 +1,92 @@
+//! What a workspace may read and change (WACP §6.5, §6.8).
+//!
+//! A parent sees everything beneath it; the root sees everything. Otherwise a
+//! workspace sees itself and what its list names. A resource that ends in `/`
+//! stands for everything under it.
+
+use crate::{
+    command::Principal,
+    id::WorkspaceId,
+    rejection::Refusal,
+    role::{Text, delegation::deny},
+    stage::{Decision, Stage},
+    state::{Run, Slot},
+    user::{Capability, check},
+    workspace::Seen,
+};
+
+fn covers(grant: &str, resource: &str) -> bool {
+    grant == resource || (grant.ends_with('/') && resource.starts_with(grant))
+}
+
+/// Whether one of these authorities reaches the resource.
+pub fn authority_contains(authority: &[Text], resource: &str) -> bool {
+    authority.iter().any(|grant| covers(grant, resource))
+}
+
+/// Whether `viewer` may read `target`'s workspace.
+pub fn sees(run: &Run, viewer: WorkspaceId, target: WorkspaceId) -> bool {
+    viewer == target
+        || viewer == WorkspaceId::ROOT
+        || run.is_beneath(target, viewer)
+        || run.open(viewer).is_some_and(|open| {
+            open.visibility
+                .iter()
+                .any(|seen| matches!(seen, Seen::Workspace(id) if *id == target))
+        })
+}
+
+/// Whether `viewer` may read a resource. What it may change, it may read.
+pub fn sees_resource(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
+    viewer == WorkspaceId::ROOT
+        || run.open(viewer).is_some_and(|open| {
+            let seen = open
+                .visibility
+                .iter()
+                .any(|seen| matches!(seen, Seen::Resource(grant) if covers(grant, resource)));
+            seen || authority_contains(&open.authority, resource)
+        })
+}
+
+/// May the principal read this? Reading leaves no trace; a denial does.
+pub fn read(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    target: WorkspaceId,
+    resource: Option<&Text>,
+) -> Decision {
+    let run = stage.run;
+    let Some(slot) = run.workspace(target) else {
+        return stage.refuse(Refusal::TargetNotFound);
+    };
+    let allowed = match principal {
+        Principal::Coordinator | Principal::Runtime => Ok(()),
+        Principal::Agent(viewer) => {
+            let may = match resource {
+                Some(resource) => sees(run, viewer, target) || sees_resource(run, viewer, resource),
+                None => sees(run, viewer, target),
+            };
+            let open = run
+                .workspace(viewer)
+                .is_some_and(|slot| matches!(slot, Slot::Open(_)));
+            if may && open {
+                Ok(())
+            } else {
+                Err((Refusal::PermissionDenied, None))
+            }
+        }
+        // Highway visibility is for authenticated people who may see the trail.
+        Principal::User(user) => check(
+            run,
+            user,
+            Some(Capability::ViewTrailOwn),
+            Some(Capability::ViewTrailAny),
+            Some(slot.owner()),
+        ),
+        Principal::Meter | Principal::Operator => Err((Refusal::PermissionDenied, None)),
+    };
+    match allowed {
+        Ok(()) => Ok(()),
+        Err(denial) => deny(stage, principal, "read", Some(target), denial),
+    }
+}

@@ -1,0 +1,17 @@
+//! The machine as a whole, driven from outside as a runtime would.
+
+#![allow(clippy::unwrap_used)]
+
+mod delegating;
+mod escalating;
+mod highway;
+mod integrating;
+mod messages;
+mod people;
+mod random;
+mod recovering;
+mod resources;
+mod states;
+mod trees;
+mod work;
+mod world;

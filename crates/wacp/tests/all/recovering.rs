@@ -1,0 +1,426 @@
+//! After a crash; the archive; and questions to the trail.
+
+use trail::{Hash, Micros};
+use wacp::{
+    Actor, Command, Entry, Event, Principal, Refusal, Run, apply,
+    command::Compaction,
+    compaction::{Tier, is_essential, tier},
+    content::Content,
+    envelope::NewEnvelope,
+    event::RecoveryCompleted,
+    id::{Party, WorkspaceId},
+    query::{self, Filter, GroupBy, access, views},
+    recovery::{Halt, rebuild},
+    role::EnvelopeType,
+    signal::SignalType,
+    workspace::lifecycle::State,
+};
+
+use crate::world::{ROOT, SECOND, World, artifact, text};
+
+fn busy() -> World {
+    let mut world = World::open();
+    world.complete(vec![artifact("src/a", None, "1")]);
+    let id = world.active();
+    world.emit(id, SignalType::Blocked);
+    world.in_state(State::Closed);
+    world.in_state(State::Failed);
+    world
+}
+
+fn recover(world: &mut World) -> RecoveryCompleted {
+    let command = Command::Recover {
+        downtime_us: 5,
+        examined: 9,
+        quarantined: 0,
+    };
+    let entries = world.ok(Principal::Runtime, command);
+    match &entries.last().unwrap().event {
+        Event::RecoveryCompleted(report) => report.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_sound_trail_rebuilds_the_run() {
+    let world = busy();
+    let rebuilt = rebuild(&world.entries).unwrap();
+    assert!(rebuilt.run == world.run);
+    assert_eq!(
+        (rebuilt.examined, rebuilt.quarantined.len()),
+        (world.entries.len() as u64, 0)
+    );
+}
+
+#[test]
+fn unsound_entries_are_set_aside_and_a_broken_trail_stops_everything() {
+    let world = busy();
+    let good = world.entries.clone();
+    type Damage = (&'static str, fn(&mut Vec<Entry>));
+    let damage: [Damage; 3] = [
+        ("time goes backwards", |entries| {
+            let at = entries.len() - 1;
+            entries[at].time = Micros(1);
+        }),
+        ("a transition that is not in the table", |entries| {
+            for entry in entries.iter_mut().rev() {
+                if let Event::WorkspaceStateChanged(e) = &mut entry.event {
+                    e.to_state = State::Idle;
+                    return;
+                }
+            }
+        }),
+        ("something about a workspace that never was", |entries| {
+            let at = entries.len() - 1;
+            entries[at].event = wacp::event::PortRightRevoked {
+                holder: WorkspaceId(99),
+                kind: wacp::right::RightKind::Send,
+                right: wacp::id::RightId(0),
+                target: ROOT,
+            }
+            .into();
+            entries[at].workspace = Some(WorkspaceId(99));
+        }),
+    ];
+    for (what, change) in damage {
+        let mut entries = good.clone();
+        change(&mut entries);
+        let rebuilt = rebuild(&entries).unwrap_or_else(|halt| panic!("{what}: {halt}"));
+        assert!(!rebuilt.quarantined.is_empty(), "{what}");
+    }
+    assert_eq!(rebuild(&good[1..]).unwrap_err(), Halt::NoBeginning);
+    assert_eq!(rebuild(&[]).unwrap_err(), Halt::NoBeginning);
+    let without: Vec<Entry> = good
+        .iter()
+        .filter(|entry| !matches!(&entry.event, Event::WorkspaceCreated(e) if e.workspace == WorkspaceId(1)))
+        .cloned()
+        .collect();
+    assert!(matches!(rebuild(&without), Err(Halt::LostCreation(_))));
+    let mut broken = good.clone();
+    let last = good[good.len() - 1].clone();
+    broken.extend(std::iter::repeat_n(last, 60));
+    assert!(matches!(rebuild(&broken), Err(Halt::TooMuchDamage(..))));
+}
+
+/// A crash between any two entries: what was announced is made good.
+#[test]
+fn a_crash_at_any_point_is_recovered_and_recovering_twice_changes_nothing_more() {
+    let full = busy();
+    for cut in 1..full.entries.len() {
+        let mut world = World::open();
+        world.entries = full.entries[..cut].to_vec();
+        world.run = rebuild(&world.entries).unwrap().run;
+        world.now = Micros(full.now.0 + SECOND);
+        if world.run.setup.is_none() {
+            continue;
+        }
+        recover(&mut world);
+        assert!(world.run.owed.is_empty(), "cut at {cut}");
+        assert!(world.run.queued_signals.is_empty(), "cut at {cut}");
+        let mut before = world.run.clone();
+        let second = recover(&mut world);
+        assert_eq!(
+            (
+                second.signals_requeued,
+                second.envelopes_redelivered,
+                second.workspaces_failed
+            ),
+            (0, 0, 0)
+        );
+        before.clock = world.run.clock;
+        before.entries = world.run.entries;
+        assert!(before == world.run, "cut at {cut}");
+    }
+}
+
+#[test]
+fn only_finished_workspaces_are_compacted_and_what_matters_stays() {
+    let mut world = busy();
+    let (open, closed) = (WorkspaceId(2), WorkspaceId(3));
+    let done = |workspace| {
+        Command::Compact(Compaction {
+            workspace,
+            archived: 3,
+            preserved: 5,
+            from: 2,
+            to: 9,
+            hash: Hash::ZERO,
+        })
+    };
+    assert_eq!(
+        world.refused(Principal::Runtime, done(open)),
+        Refusal::NotTerminal
+    );
+    assert_eq!(
+        world.refused(Principal::Coordinator, done(closed)),
+        Refusal::PermissionDenied
+    );
+    world.ok(Principal::Runtime, done(closed));
+    assert_eq!(tier(&world.run, Some(open)), Tier::Hot);
+    assert_eq!(tier(&world.run, Some(closed)), Tier::Warm);
+    assert_eq!(tier(&world.run, None), Tier::Hot);
+    let kept = [
+        "workspace_created",
+        "checkpoint_created",
+        "integration_completed",
+        "integration_aborted",
+    ];
+    let moved = [
+        "envelope_delivered",
+        "signal_delivered",
+        "priority_changed",
+        "visibility_granted",
+        "budget_warning",
+    ];
+    for entry in &world.entries {
+        let name = entry.event.event_type();
+        match &entry.event {
+            Event::WorkspaceStateChanged(e) => {
+                assert_eq!(is_essential(&entry.event), e.to_state.is_terminal())
+            }
+            event if kept.contains(&name) => assert!(is_essential(event), "{name}"),
+            event if moved.contains(&name) => assert!(!is_essential(event), "{name}"),
+            _ => {}
+        }
+    }
+    let hash = Hash::of("state", &[&serde_json::to_vec(&world.run).unwrap()]);
+    world.ok(
+        Principal::Runtime,
+        Command::RecordSnapshot { state_hash: hash },
+    );
+    world.ok(
+        Principal::Runtime,
+        Command::ReportDegradation {
+            reason: text("disk"),
+            coordinator_action: None,
+            affected: [open].into(),
+        },
+    );
+    assert_eq!(
+        world.last_types(2),
+        ["trail_snapshot_created", "system_degraded"]
+    );
+}
+
+#[test]
+fn the_trail_answers_by_every_dimension_and_all_conditions_hold_together() {
+    let world = busy();
+    let all = access::Scope::All;
+    let count = |filter: Filter| query::select(&world.run, &world.entries, &filter, &all).count();
+    let total = world.entries.len();
+    assert_eq!(count(Filter::default()), total);
+    let id = WorkspaceId(1);
+    let local = Filter {
+        workspace: Some(id),
+        ..Filter::default()
+    };
+    let own = world
+        .entries
+        .iter()
+        .filter(|entry| entry.workspace == Some(id))
+        .count();
+    assert_eq!(count(local.clone()), own);
+    let both = Filter {
+        event_type: Some("workspace_state_changed"),
+        ..local.clone()
+    };
+    assert_eq!(count(both), 2);
+    let since = world.entries[total / 2].time;
+    let split = count(Filter {
+        from: Some(since),
+        ..Filter::default()
+    }) + count(Filter {
+        until: Some(since),
+        ..Filter::default()
+    });
+    assert_eq!(split, total);
+    let owned = Filter {
+        owner: Some(Party::User(world.ann)),
+        ..Filter::default()
+    };
+    let system = Filter {
+        owner: Some(Party::System),
+        ..Filter::default()
+    };
+    let none = world
+        .entries
+        .iter()
+        .filter(|entry| entry.workspace.is_none())
+        .count();
+    assert_eq!(count(owned) + count(system) + none, total);
+    let caused = Filter {
+        originator: Some(Party::System),
+        ..Filter::default()
+    };
+    assert_eq!(count(caused) + none, total);
+    let worked = Filter {
+        role: Some(wacp::role::Role::Worker),
+        ..Filter::default()
+    };
+    assert!(count(worked) > 0);
+    let acted = Filter {
+        actor: Some(Actor::System),
+        ..Filter::default()
+    };
+    assert!(count(acted) > 0);
+    let field = |path: &str, value: serde_json::Value| Filter {
+        fields: vec![(path.to_owned(), value)],
+        ..Filter::default()
+    };
+    assert_eq!(count(field("to_state", "integrating".into())), 2);
+    assert_eq!(
+        count(field("payload.format", "markdown".into())),
+        world.count("envelope_created")
+    );
+    assert_eq!(count(field("no.such", 1.into())), 0);
+    let groups = query::group(&world.run, &world.entries, GroupBy::EventType);
+    assert_eq!(groups.values().sum::<u64>(), total as u64);
+    assert_eq!(groups["workspace_created"], 5);
+    assert!(query::group(&world.run, &world.entries, GroupBy::Actor)["system"] > 0);
+    assert!(query::group(&world.run, &world.entries, GroupBy::Workspace).contains_key("w1"));
+    assert!(query::sum(&world.entries, "payload.bytes") > 0);
+    let spans = query::timeline(&world.entries, 60_000_000);
+    assert_eq!(spans.values().sum::<u64>(), total as u64);
+}
+
+#[test]
+fn a_reader_outside_its_scope_gets_nothing_and_that_is_recorded() {
+    let mut world = busy();
+    let (mine, other) = (WorkspaceId(1), WorkspaceId(2));
+    let agent = Principal::Agent(mine);
+    let scope = access::scope(&world.run, agent);
+    let filter = Filter {
+        workspace: Some(other),
+        ..Filter::default()
+    };
+    assert_eq!(
+        query::select(&world.run, &world.entries, &filter, &scope).count(),
+        0
+    );
+    world.ok(
+        agent,
+        Command::ReadTrail {
+            workspace: Some(mine),
+        },
+    );
+    let refused = world.refused(
+        agent,
+        Command::ReadTrail {
+            workspace: Some(other),
+        },
+    );
+    assert_eq!(refused, Refusal::OutOfScope);
+    assert_eq!(world.last_types(1), ["trail_access_denied"]);
+    assert_eq!(
+        world.refused(agent, Command::ReadTrail { workspace: None }),
+        Refusal::OutOfScope
+    );
+    world.ok(
+        Principal::Coordinator,
+        Command::ReadTrail { workspace: None },
+    );
+    let observer = world.create(wacp::workspace::NewWorkspace {
+        role: wacp::role::Role::Observer,
+        visibility: [wacp::workspace::Seen::Workspace(other)].into(),
+        ..world.worker_of(ROOT)
+    });
+    let watches = Principal::Agent(observer);
+    world.ok(
+        watches,
+        Command::ReadTrail {
+            workspace: Some(other),
+        },
+    );
+    world.ok(
+        watches,
+        Command::ReadTrail {
+            workspace: Some(observer),
+        },
+    );
+    assert_eq!(
+        world.refused(
+            watches,
+            Command::ReadTrail {
+                workspace: Some(mine)
+            }
+        ),
+        Refusal::OutOfScope
+    );
+}
+
+#[test]
+fn a_payload_is_read_by_sender_receiver_coordinator_and_people_who_see_them() {
+    let world = busy();
+    let (a, b) = (WorkspaceId(1), WorkspaceId(2));
+    let may = |principal| access::may_read_payload(&world.run, principal, Some(a), b);
+    for principal in [
+        Principal::Agent(a),
+        Principal::Agent(b),
+        Principal::Coordinator,
+        Principal::User(world.ann),
+        Principal::User(world.bob),
+    ] {
+        assert!(may(principal), "{principal:?}");
+    }
+    for principal in [
+        Principal::Agent(WorkspaceId(3)),
+        Principal::Operator,
+        Principal::Meter,
+        Principal::User(wacp::id::UserId(9)),
+    ] {
+        assert!(!may(principal), "{principal:?}");
+    }
+}
+
+#[test]
+fn the_five_views_show_a_run() {
+    let world = busy();
+    let overview = views::overview(&world.run, &world.entries);
+    assert_eq!(overview.workspaces[&State::Closed], 1);
+    assert_eq!(overview.workspaces[&State::Failed], 1);
+    assert_eq!(overview.entries, world.entries.len() as u64);
+    let moments = views::workspace_timeline(&world.entries, WorkspaceId(1));
+    let changes: Vec<State> = moments
+        .iter()
+        .filter_map(|m| m.change.map(|(_, to, _)| to))
+        .collect();
+    assert_eq!(changes, [State::Active, State::Integrating]);
+    let flow = views::message_flow(&world.entries);
+    assert!(
+        flow.iter()
+            .all(|message| message.delivered.is_some() && message.acknowledged.is_some())
+    );
+    let activity = views::highway_activity(&world.entries);
+    assert_eq!((activity.injections, activity.gates.len()), (0, 0));
+    let mut other = busy();
+    let same = views::compare((&world.run, &world.entries), (&other.run, &other.entries));
+    assert_eq!(same.parted_at, None);
+    let bob = other.bob;
+    let wish = NewEnvelope::to(ROOT, EnvelopeType::Directive, Content::markdown("x"));
+    other.ok(Principal::User(bob), Command::Inject(Box::new(wish)));
+    let compared = views::compare((&world.run, &world.entries), (&other.run, &other.entries));
+    assert_eq!(compared.parted_at, Some(world.entries.len() as u64));
+    assert_eq!(compared.event_types["human_injection"], (0, 1));
+    assert_eq!(views::highway_activity(&other.entries).acts[&bob], 1);
+    assert!(views::known_fields(&world.entries).contains("to_state"));
+    let (workspace, _, found) =
+        views::find_artifact(&world.entries, wacp::id::ArtifactId(0)).unwrap();
+    assert_eq!((workspace, &*found.resource), (WorkspaceId(1), "src/a"));
+    assert!(views::find_artifact(&world.entries, wacp::id::ArtifactId(99)).is_none());
+}
+
+#[test]
+fn a_local_trail_is_the_global_one_seen_from_a_workspace() {
+    let world = busy();
+    let mut last = std::collections::BTreeMap::new();
+    for entry in &world.entries {
+        if let Some(before) = last.insert(entry.workspace, entry.time) {
+            assert!(before < entry.time);
+        }
+    }
+    let mut run = Run::default();
+    for entry in &world.entries {
+        apply(&mut run, entry);
+    }
+    assert!(run == world.run);
+}
