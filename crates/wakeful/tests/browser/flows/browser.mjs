@@ -14,9 +14,9 @@ export const axeSource = () => require("axe-core").source;
 export const given = JSON.parse(process.env.WAKEFUL_FLOW);
 export const WIDE = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 /** No flow takes longer than this, unless it says so. */
-const WHOLE_MS = 180_000;
+const WHOLE_MS = 300_000;
 
 /** A sentence that is proven from here on. */
 export function holds(condition, sentence, ...seen) {
