@@ -97,16 +97,18 @@ pub fn text_diff(old: &str, new: &str) -> Markup {
     html.finish()
 }
 
-/// Whether a browser can put the exact `text` into an editor in no time.
+/// Whether a browser can put the exact `text` into an editor in no time. It can
+/// never do so with a null, for which it puts something else.
 pub fn can_be_edited(text: &str) -> bool {
     let mut piled = 0;
-    text.chars().all(|character| {
+    let fits = text.chars().all(|character| {
         piled = match unseen::is_combining(character) {
             true => piled + 1,
             false => 0,
         };
-        piled <= limits::EDITED_COMBINING_MARKS
-    })
+        piled <= limits::EDITED_COMBINING_MARKS && character != '\0'
+    });
+    fits && text.matches('\n').nth(limits::EDITED_LINES).is_none()
 }
 
 /// Writes as much of `text` as is shown of anything.

@@ -34,8 +34,10 @@ pub const RAW_MARKUP_BYTES: usize = 8 << 20;
 pub const COMBINING_MARKS: usize = 5;
 
 /// The same where a text must be exact, in an editor: for more, a browser takes
-/// time that grows with the square, even while the editor is folded.
+/// time that grows with the square.
 pub const EDITED_COMBINING_MARKS: usize = 100;
+/// Lines in an editor, which lays out all of them: about half a second.
+pub const EDITED_LINES: usize = 20_000;
 
 /// A longer address is not made a link: common servers refuse it anyway.
 pub const URL_BYTES: usize = 2_048;

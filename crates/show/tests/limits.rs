@@ -132,11 +132,14 @@ fn one_letter_carries_only_so_many_marks() {
 }
 
 #[test]
-fn a_letter_that_no_browser_can_edit_is_known() {
+fn what_no_browser_can_edit_is_known() {
     let marks = "\u{301}".repeat(limits::EDITED_COMBINING_MARKS);
     assert!(show::can_be_edited(&format!("a{marks}a{marks}")));
     assert!(!show::can_be_edited(&format!("a{marks}\u{302}")));
     assert!(show::can_be_edited(&"a".repeat(limits::RAW_BYTES)));
+    assert!(show::can_be_edited(&"\n".repeat(limits::EDITED_LINES)));
+    assert!(!show::can_be_edited(&"\n".repeat(limits::EDITED_LINES + 1)));
+    assert!(!show::can_be_edited("a\0"));
 }
 
 #[test]

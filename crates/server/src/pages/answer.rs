@@ -70,7 +70,8 @@ fn editor(item: &Item) -> Markup {
     let is_object = details.is_some_and(|details| details.starts_with('{'));
     let text = details.map(plain).unwrap_or_default();
     if !show::can_be_edited(&text) {
-        return html! { p .hint { "No browser can edit this content: marks without end are piled up on one letter. Through the API it can be changed." } };
+        let hint = "A browser cannot edit this content exactly, or not in time. Through the API it can be changed.";
+        return html! { p .hint { (hint) } };
     }
     html! {
         details #redirect {
