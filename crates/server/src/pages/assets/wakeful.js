@@ -1,7 +1,8 @@
 // What makes the pages quick. Everything here can also be done without it.
 // No text from the server becomes markup except whole pages of this server.
 
-const page = trustedTypes.createPolicy("wakeful", { createHTML: (html) => html });
+const whole = { createHTML: (html) => html };
+const page = globalThis.trustedTypes?.createPolicy("wakeful", whole) ?? whole;
 const $ = (query, within = document) => within.querySelector(query);
 const all = (query, within = document) => [...within.querySelectorAll(query)];
 const token = $('meta[name="form-token"]')?.content ?? "";
@@ -177,28 +178,114 @@ let leaving = false;
 document.addEventListener("submit", () => { leaving = true; });
 addEventListener("pageshow", () => { leaving = false; });
 
-function live() {
-  const source = new EventSource("/api/v1/events");
-  source.addEventListener("delivery_received", (event) => {
-    arrived(JSON.parse(event.data));
+// What is told by an event of the log.
+function heard(kind, data) {
+  if (kind === "reset") return note("Much has happened since this page was loaded.", "Load it again", () => location.reload());
+  if (kind === "signed_out") return signedOut();
+  if (kind === "delivery_received") {
+    arrived(data);
     const button = $("#fresh");
     if (!button) return;
     fresh += 1;
     button.hidden = false;
     button.textContent = `${fresh} new`;
-  });
-  const about = (event) => JSON.parse(event.data).facts?.delivery_id;
-  for (const kind of ["delivery_answered", "answer_held", "answer_undone"]) {
-    source.addEventListener(kind, (event) => {
-      const item = $(".item");
-      const waits = item?.dataset.open === "true" || $(".standing[data-until]");
-      if (waits && !leaving && item.dataset.id === about(event) && !document.activeElement?.matches("textarea")) location.reload();
-      if (kind === "delivery_answered") {
-        const row = $(`.row[data-id="${CSS.escape(about(event) ?? "")}"]`);
-        if (row && location.pathname === "/") row.classList.add("gone");
-      }
+  }
+  if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
+}
+
+function answeredElsewhere(kind, { delivery_id }) {
+  const item = $(".item");
+  const waits = item?.dataset.open === "true" || $(".standing[data-until]");
+  if (waits && !leaving && item.dataset.id === delivery_id && !document.activeElement?.matches("textarea")) location.reload();
+  if (kind === "delivery_answered") {
+    const row = $(`.row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
+    if (row && location.pathname === "/") row.classList.add("gone");
+  }
+}
+
+// A quiet line in a corner that stays, with one thing to do about it.
+function note(text, label, act) {
+  $("#note")?.remove();
+  const box = document.createElement("div");
+  box.id = "note";
+  box.setAttribute("role", "status");
+  const button = document.createElement("button");
+  button.className = "quiet";
+  button.textContent = label;
+  button.addEventListener("click", act);
+  box.append(text, " ", button);
+  document.body.append(box);
+}
+
+const signedOut = () => note("You are signed out.", "Sign in", () => location.reload());
+
+// A browser opens six connections to a server, so all tabs share one stream:
+// the tab that holds the lock reads it and tells the others.
+const tabs = new BroadcastChannel("wakeful");
+let last = "";
+let leading = false;
+let stop = new AbortController();
+tabs.addEventListener("message", ({ data: { ask, id, kind, data } }) => {
+  if (ask) { if (leading && last) tabs.postMessage({ id: last }); return; }
+  if (id) last = id;
+  if (kind) heard(kind, data);
+});
+
+function tell(id, kind, data) {
+  if (id) last = id;
+  tabs.postMessage({ id, kind, data });
+  if (kind) heard(kind, data);
+}
+
+// Reads the stream once, from where the last one ended.
+async function listen(signal) {
+  const headers = last ? { "last-event-id": last } : {};
+  const response = await fetch("/api/v1/events", { headers, signal, cache: "no-store" });
+  if (!response.ok) { response.body?.cancel(); return response.status; }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return 200;
+    const blocks = (text + value).split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const of = (name) => block.split("\n").find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trim();
+      const data = of("data");
+      tell(of("id"), data && of("event"), data && JSON.parse(data));
+    }
+  }
+}
+
+// Reads it until the page is left, and after whatever went wrong once more.
+async function lead(signal) {
+  leading = true;
+  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 30000)) {
+    const began = Date.now();
+    const status = await listen(signal).catch(() => 0);
+    if (signal.aborted) break;
+    if (status === 401) { tell("", "signed_out"); break; }
+    if (Date.now() - began > 60000) wait = 500;
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, wait * (0.5 + Math.random()));
+      for (const happens of ["online", "pagehide"]) addEventListener(happens, () => { clearTimeout(timer); resolve(); }, { once: true });
     });
   }
+  leading = false;
+}
+
+function live() {
+  stop = new AbortController();
+  const { signal } = stop;
+  tabs.postMessage({ ask: true });
+  if (navigator.locks) navigator.locks.request("wakeful", { signal }, () => lead(signal)).catch(() => {});
+  // There are no locks without TLS: then only a tab that is seen listens.
+  else if (!document.hidden) lead(signal);
+}
+if (token) {
+  addEventListener("pagehide", () => stop.abort());
+  addEventListener("pageshow", (event) => { if (event.persisted) live(); });
+  if (!navigator.locks) document.addEventListener("visibilitychange", () => { stop.abort(); live(); });
 }
 
 $("#fresh")?.addEventListener("click", async () => {

@@ -42,6 +42,63 @@ await flow("live", async (stage) => {
   same(await places(page), unmoved, "in the list the row is marked and stays where it is");
   holds(await row(page, ids[0]).evaluate((row) => getComputedStyle(row.querySelector(".head")).textDecorationLine === "line-through"), "and can be told from the others");
 
+  // Many tabs.
+  const tabs = [page];
+  for (let number = 2; number <= 8; number += 1) {
+    const tab = await page.context().newPage();
+    await tab.goto("/");
+    tabs.push(tab);
+  }
+  holds(true, "eight tabs load beside each other");
+  const everywhere = await deliver({ headline: "Everywhere" });
+  for (const tab of tabs) await tab.getByRole("button", { name: "1 new" }).waitFor();
+  holds(true, "and each of them hears what comes");
+  // The tab that listens for all is closed; another goes on from there.
+  await page.goto("about:blank");
+  await deliver({ headline: "After it" });
+  for (const tab of tabs.slice(1)) await tab.getByRole("button", { name: "2 new" }).waitFor();
+  holds(true, "when the tab that listens is closed, the others hear on");
+  for (const tab of tabs.slice(1)) await tab.close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+  await row(page, everywhere).waitFor();
+
+  // A proxy says that the server is away for a moment.
+  stage.guard.expect(502);
+  const another = await stage.window({ as: "bob" });
+  let refused = 0;
+  await another.route("**/api/v1/events", (route) => ((refused += 1) > 2 ? route.fallback() : route.fulfill({ status: 502, body: "Bad gateway" })));
+  await another.goto("/");
+  await eventually("it was refused twice", () => refused > 2);
+  await eventually("what comes is heard again", async () => {
+    await deliver({ headline: "Behind a proxy", type: "update" });
+    return another.locator("#fresh").isVisible();
+  });
+  holds(true, "a stream that was refused is asked for again");
+  await another.close();
+  stage.guard.expect(401);
+  const out = await stage.window({ as: "bob" });
+  await out.route("**/api/v1/events", (route) => route.fulfill({ status: 401, body: "{}" }));
+  await out.goto("/");
+  await out.getByText("You are signed out.").waitFor();
+  holds(true, "who is signed out is told so");
+  await out.close();
+  const late = await stage.window({ as: "bob" });
+  const reset = { contentType: "text/event-stream", body: 'id: 1@00000000\nevent: reset\ndata: {"position":1}\n\n' };
+  await late.route("**/api/v1/events", (route) => route.fulfill(reset));
+  await late.goto("/");
+  await late.getByRole("button", { name: "Load it again" }).waitFor();
+  holds(true, "who was away for too long is offered to load the page again");
+  await late.close();
+
+  // A browser without trusted types.
+  const old = await stage.window({ as: "bob" });
+  await old.addInitScript(() => { delete globalThis.trustedTypes; });
+  await old.goto("/");
+  await old.keyboard.press("j");
+  same(await old.locator(".row.here").count(), 1, "keys work in a browser without trusted types");
+  await old.close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+
   // A restart.
   stage.guard.expect("net::ERR_");
   await ask("stop the server");
