@@ -84,8 +84,12 @@ function toast(text, undo) {
   document.body.append(box);
 }
 
+// One at a time: a key that is held down answers nothing twice.
+let busy = false;
+
 async function answer(id, status, row) {
-  const { ok, status: code, body } = await send(`/api/v1/inbox/${id}/respond`, { status, hold_seconds: 5 });
+  busy = true;
+  const { ok, status: code, body } = await send(`/api/v1/inbox/${id}/respond`, { status, hold_seconds: 5 }).finally(() => { busy = false; });
   if (!ok) {
     toast(code === 409 ? `${body.detail ?? "Someone else was first."}` : body.detail ?? "That did not work.");
     return false;
@@ -193,14 +197,35 @@ function heard(kind, data) {
   if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
 }
 
-function answeredElsewhere(kind, { delivery_id }) {
+// What one has begun to write is never swept away.
+let written = false;
+for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => { if (event.target.closest(".item form")) written = true; });
+const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
+
+function answeredElsewhere(kind, { delivery_id, by, status }) {
   const item = $(".item");
   const waits = item?.dataset.open === "true" || $(".standing[data-until]");
-  if (waits && !leaving && item.dataset.id === delivery_id && !document.activeElement?.matches("textarea")) location.reload();
+  if (waits && !leaving && item.dataset.id === delivery_id) {
+    if (writes()) standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
+    else location.reload();
+  }
   if (kind === "delivery_answered") {
     const row = $(`.row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
     if (row && location.pathname === "/") row.classList.add("gone");
   }
+}
+
+// Above the form, while one still writes in it.
+function standing(text) {
+  let box = $("#meanwhile");
+  if (!box) {
+    box = document.createElement("p");
+    box.id = "meanwhile";
+    box.className = "standing";
+    box.setAttribute("role", "status");
+    $(".answer form")?.before(box);
+  }
+  box.textContent = text;
 }
 
 // A quiet line in a corner that stays, with one thing to do about it.
@@ -343,6 +368,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && writing) { event.target.blur(); return; }
   if (writing || $("dialog[open]")) return;
   const key = event.key;
+  if (event.repeat && !"jk".includes(key)) return;
+  if ((busy || leaving) && "aresu".includes(key)) return;
   if (after === "g") {
     after = "";
     const place = $(`[data-go="${CSS.escape(key)}"]`);
