@@ -80,6 +80,17 @@ await flow("keys", async (stage) => {
   same((await response(newest[0])).status, "pending", "u takes the answer back");
   same(await current(), newest[0], "and the row is where it was");
 
+  // A key that is held down answers one.
+  let sent = 0;
+  page.on("request", (request) => { sent += request.url().endsWith("/respond") ? 1 : 0; });
+  for (let times = 0; times < 8; times += 1) await page.keyboard.down("a");
+  await page.keyboard.up("a");
+  await eventually("the answered row is gone", async () => (await row(page, newest[0]).count()) === 0);
+  await page.waitForTimeout(200);
+  same([sent, (await heads(page)).length], [1, 23], "a key that is held down answers one");
+  await press("u");
+  await row(page, newest[0]).waitFor();
+
   // Open, look at the raw form, put aside.
   await press("Enter");
   await page.waitForURL(`**/items/${newest[0]}`);
