@@ -42,96 +42,216 @@ function tick() {
   if (box) { box.checked = !box.checked; ticked(); }
 }
 
+// What this tab remembers from page to page.
+const kept = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
+const keep = (name, list) => sessionStorage.setItem(name, JSON.stringify(list));
+
+const chosen = () => all('.row input[type="checkbox"]:checked').map((box) => box.value);
+
 function ticked() {
-  const some = all('.row input[type="checkbox"]:checked').length;
-  $("#many")?.classList.toggle("on", some > 0);
-  if (some) say(`${some} ticked`);
+  const some = chosen();
+  keep("ticked", some);
+  $("#many")?.classList.toggle("on", some.length > 0);
+  if (some.length) say(`${some.length} ticked`);
 }
 document.addEventListener("change", (event) => { if (event.target.name === "id") ticked(); });
 
+// Ticks stay while the list is another: by id.
+function retick() {
+  const ids = kept("ticked");
+  for (const box of all('#list .row input[type="checkbox"]')) box.checked ||= ids.includes(box.value);
+  $("#many")?.classList.toggle("on", chosen().length > 0);
+}
+
 // --- answering ----------------------------------------------------------------
 
+// Gives what came of it; that it did not even arrive is told here.
 async function send(path, body) {
-  const response = await fetch(path, {
-    method: "POST",
+  const sent = await ask(path, {
     headers: { "content-type": "application/json", "wakeful-form": token },
     body: JSON.stringify(body ?? {}),
   });
-  const text = await response.text();
-  return { ok: response.ok, status: response.status, body: text ? JSON.parse(text) : {} };
+  if (!sent) return { told: true };
+  const text = await sent.text().catch(() => "");
+  try { return { ok: sent.ok, body: text ? JSON.parse(text) : {} }; } catch { return { ok: false, body: {} }; }
 }
 
-const past = { approved: "Approved", rejected: "Rejected", redirected: "Redirected" };
-let undoing = null;
+async function ask(path, more) {
+  const sent = await fetch(path, { method: "POST", ...more }).catch(() => null);
+  if (!sent) toast("Not sent: no connection.");
+  else if (sent.status === 401) { toast("Not sent: you are signed out."); signedOut(); }
+  return sent?.status === 401 ? null : sent;
+}
 
-function toast(text, undo) {
+// A time as people read it: today's without the day.
+function readable(text) {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => {
+    const at = new Date(iso);
+    const today = at.toDateString() === new Date().toDateString();
+    return at.toLocaleString([], { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "short" });
+  });
+}
+const refused = (sent, otherwise) => { if (!sent.told) toast(readable(sent.body.detail ?? otherwise)); };
+
+let toasting = 0;
+
+function toast(...parts) {
   $("#toast")?.remove();
-  clearTimeout(undoing?.timer);
+  clearTimeout(toasting);
   const box = document.createElement("div");
   box.id = "toast";
   box.setAttribute("role", "status");
-  box.append(text);
-  undoing = null;
-  if (undo) {
-    const button = document.createElement("button");
-    button.textContent = "Undo (u)";
-    button.addEventListener("click", undo);
-    box.append(button);
-    undoing = { undo, timer: setTimeout(() => { box.remove(); undoing = null; }, 5000) };
-  } else {
-    setTimeout(() => box.remove(), 6000);
-  }
+  const words = document.createElement("span");
+  words.append(...parts);
+  box.append(words);
   document.body.append(box);
+  toasting = setTimeout(() => { box.remove(); showHeld(); }, 6000);
+  return box;
 }
+
+// --- what can still be undone, on whatever page one is ----------------------------
+
+const HELD_MS = 5000;
+const past = { approved: "Approved", rejected: "Rejected", redirected: "Redirected", aside: "Put aside for an hour" };
+const held = () => kept("held").filter(({ until }) => until > Date.now());
+const without = (id) => held().filter((one) => one.id !== id);
+
+function hold(id, head, status, until = Date.now() + HELD_MS) {
+  const name = head.trim();
+  keep("held", [...without(id), { id, head: name.length > 60 ? `${name.slice(0, 59)}…` : name, status, until }]);
+}
+
+function drop(id) {
+  if (!kept("held").some((one) => one.id === id)) return;
+  keep("held", without(id));
+  if ($("#toast[data-held]")) showHeld();
+}
+
+function showHeld(before = "") {
+  const one = held().at(-1);
+  if (!one || one.id === $(".item")?.dataset.id) {
+    if (before) toast(before);
+    else if ($("#toast[data-held]")) $("#toast").remove();
+    return;
+  }
+  const head = document.createElement("bdi");
+  head.textContent = one.head;
+  const box = toast(before && `${before}. `, `${past[one.status] ?? "Answered"}: `, head);
+  box.dataset.held = one.id;
+  const button = document.createElement("button");
+  button.textContent = "Undo (u)";
+  button.addEventListener("click", undo);
+  box.append(button);
+  clearTimeout(toasting);
+  toasting = setTimeout(showHeld, one.until - Date.now() + 20);
+}
+
+// The latest, then the one before.
+async function undo() {
+  const one = held().at(-1);
+  if (!one) return $('form[action$="/undo"] button')?.click();
+  if (busy) return;
+  busy = true;
+  const undone = one.status === "aside" ? await snooze(one.id, "") : await send(`/api/v1/inbox/${one.id}/undo`);
+  busy = false;
+  if (undone.told) return;
+  keep("held", without(one.id));
+  if (!undone.ok) return refused(undone, "Too late: it is final.");
+  const item = $(".item");
+  if (left.has(one.id)) left.get(one.id)();
+  else if (item?.dataset.id === one.id) return location.reload();
+  else if ($("#list")) await refresh();
+  else if (item && !writes()) { location.href = `/items/${one.id}`; return; }
+  showHeld("Taken back");
+}
+
+// What the server says is held: after a form, or after many.
+function findHeld() {
+  const id = (form) => form.getAttribute("action").split("/")[2];
+  const now = $(".standing[data-until]");
+  const mine = now && $('form[action$="/undo"]', now);
+  if (mine) hold(id(mine), $("h1").textContent, $("strong", now).textContent, Math.min(Date.parse(now.dataset.until), Date.now() + HELD_MS));
+  for (const form of all('.row form[action$="/undo"]')) {
+    hold(id(form), $(".head", form.closest(".row")).textContent, $("h1").textContent.match(/approved|rejected/i)?.[0].toLowerCase());
+  }
+  showHeld();
+}
+document.addEventListener("submit", ({ target }) => {
+  const action = target.getAttribute("action") ?? "";
+  if (action.endsWith("/undo")) drop(action.split("/")[2]);
+  if (action === "/answers" && $('[name="confirmed"]', target)) keep("ticked", []);
+});
 
 // One at a time: a key that is held down answers nothing twice.
 let busy = false;
 
-async function answer(id, status, row) {
+async function answer(row, status) {
+  if (chosen().length) return $(`#many button[value="${status}"]`)?.click();
+  if (!row) return;
   busy = true;
-  const { ok, status: code, body } = await send(`/api/v1/inbox/${id}/respond`, { status, hold_seconds: 5 }).finally(() => { busy = false; });
-  if (!ok) {
-    toast(code === 409 ? `${body.detail ?? "Someone else was first."}` : body.detail ?? "That did not work.");
-    return false;
-  }
-  const back = leave(row);
-  toast(past[status], async () => {
-    const undone = await send(`/api/v1/inbox/${id}/undo`);
-    if (undone.ok) {
-      back();
-    } else {
-      toast(undone.body.detail ?? "Too late: it is final.");
-    }
-  });
-  return true;
+  const until = Date.now() + HELD_MS;
+  const sent = await send(`/api/v1/inbox/${row.dataset.id}/respond`, { status, hold_seconds: HELD_MS / 1000 });
+  busy = false;
+  if (!sent.ok) return refused(sent, "That did not work.");
+  hold(row.dataset.id, headline(row), status, until);
+  leave(row);
+  showHeld();
 }
 
-// Takes a row away and goes to the next; gives what brings it back.
+function headline(row) {
+  const head = $(".head", row).cloneNode(true);
+  $(".dot", head)?.remove();
+  return head.textContent;
+}
+
+// What brings back the rows that have left this list.
+const left = new Map();
+
+// Takes a row away and goes to the next.
 function leave(row) {
   const list = rows();
   const next = list[list.indexOf(row) + 1] ?? list[list.indexOf(row) - 1];
   const mark = document.createComment("");
   row.replaceWith(mark);
   here = null;
+  tidy();
   if (next) $("a.head", next)?.focus();
-  return () => {
+  left.set(row.dataset.id, () => {
+    left.delete(row.dataset.id);
     mark.replaceWith(row);
+    tidy();
     $("a.head", row)?.focus();
-    toast("Taken back");
-  };
+  });
+}
+
+// No heading stands over nothing, and a list with nothing in it says so.
+function tidy() {
+  const list = $("#list");
+  if (!list) return;
+  for (const part of all("section, details.update", list)) part.hidden = !$('.row, a[rel="next"]', part);
+  const calm = $(".calm", list);
+  if ($("section:not([hidden])", list)) return calm?.remove();
+  if (calm) return;
+  const words = document.createElement("p");
+  words.className = "calm";
+  words.textContent = location.search ? "Nothing here matches." : "Nothing needs you.";
+  $('input[name="token"]', list).after(words);
+}
+
+async function snooze(id, hours) {
+  const sent = await ask(`/items/${id}/snooze`, { body: new URLSearchParams({ token, hours }), redirect: "manual" });
+  return { told: !sent, ok: sent?.type === "opaqueredirect", body: {} };
 }
 
 // For an hour; for none, it is back.
 async function aside(row) {
-  const snooze = async (hours) => {
-    const body = new URLSearchParams({ token, hours });
-    const sent = await fetch(`/items/${row.dataset.id}/snooze`, { method: "POST", body, redirect: "manual" });
-    if (sent.type !== "opaqueredirect") toast("That did not work.");
-    return sent.type === "opaqueredirect";
-  };
-  if (!(await snooze("1"))) return;
-  const back = leave(row);
-  toast("Put aside for an hour", async () => (await snooze("")) && back());
+  busy = true;
+  const sent = await snooze(row.dataset.id, "1");
+  busy = false;
+  if (!sent.ok) return refused(sent, "That did not work.");
+  hold(row.dataset.id, headline(row), "aside");
+  leave(row);
+  showHeld();
 }
 
 // --- the editor ----------------------------------------------------------------
@@ -188,11 +308,7 @@ function heard(kind, data) {
   if (kind === "signed_out") return signedOut();
   if (kind === "delivery_received") {
     arrived(data);
-    const button = $("#fresh");
-    if (!button) return;
-    fresh += 1;
-    button.hidden = false;
-    button.textContent = `${fresh} new`;
+    came();
   }
   if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
 }
@@ -203,6 +319,7 @@ for (const kind of ["input", "change"]) document.addEventListener(kind, (event) 
 const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
 
 function answeredElsewhere(kind, { delivery_id, by, status }) {
+  if (kind !== "answer_held") drop(delivery_id);
   const item = $(".item");
   const waits = item?.dataset.open === "true" || $(".standing[data-until]");
   if (waits && !leaving && item.dataset.id === delivery_id) {
@@ -309,20 +426,53 @@ function live() {
 }
 if (token) {
   addEventListener("pagehide", () => stop.abort());
-  addEventListener("pageshow", (event) => { if (event.persisted) live(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) { showHeld(); live(); } });
   if (!navigator.locks) document.addEventListener("visibilitychange", () => { stop.abort(); live(); });
 }
 
-$("#fresh")?.addEventListener("click", async () => {
-  const response = await fetch(location.href);
-  const text = await response.text();
-  const next = new DOMParser().parseFromString(page.createHTML(text), "text/html");
-  const list = $("#list", next);
-  if (list) $("#list").replaceWith(document.adoptNode(list));
+// Another page of this server, or nothing if there is none to be had.
+async function load(address) {
+  const response = await fetch(address).catch(() => null);
+  if (!response) { toast("No connection."); return null; }
+  const next = new DOMParser().parseFromString(page.createHTML(await response.text()), "text/html");
+  if (!$('meta[name="form-token"]', next)) { signedOut(); return null; }
+  return next;
+}
+
+async function refresh() {
+  const list = $("#list", (await load(location.href)) ?? document.createElement("p"));
+  if (!list) return;
+  const at = here?.dataset.id;
+  const focused = here?.contains(document.activeElement);
+  $("#list").replaceWith(document.adoptNode(list));
   fresh = 0;
   $("#fresh").hidden = true;
-  here = null;
-});
+  left.clear();
+  here = at ? $(`.row[data-id="${CSS.escape(at)}"]`) : null;
+  here?.classList.add("here");
+  if (here && focused) $("a.head", here)?.focus({ preventScroll: true });
+  retick();
+}
+$("#fresh")?.addEventListener("click", refresh);
+
+// How many have come that this list would show: one that is narrowed asks the server.
+let counting = 0;
+function came() {
+  const button = $("#fresh");
+  if (!button) return;
+  const show = (count) => {
+    fresh = count;
+    button.hidden = !count;
+    button.textContent = `${count} new`;
+  };
+  if (!location.search) return show(fresh + 1);
+  clearTimeout(counting);
+  counting = setTimeout(async () => {
+    const next = await load(location.href);
+    const there = new Set([...all("#list .row").map((row) => row.dataset.id), ...left.keys()]);
+    if (next) show(all("#list .row", next).filter((row) => !there.has(row.dataset.id)).length);
+  }, 300);
+}
 
 // --- keys -----------------------------------------------------------------------
 
@@ -382,11 +532,11 @@ document.addEventListener("keydown", (event) => {
     k: () => go(-1),
     x: tick,
     g: () => { after = "g"; setTimeout(() => { after = ""; }, 1500); },
-    u: () => undoing?.undo() ?? $('form[action$="/undo"] button')?.click(),
+    u: undo,
     "/": () => $("#q")?.focus(),
     "?": help,
-    a: () => here && answer(here.dataset.id, "approved", here),
-    r: () => here && answer(here.dataset.id, "rejected", here),
+    a: () => answer(here, "approved"),
+    r: () => answer(here, "rejected"),
     s: () => here && aside(here),
     e: () => here && (location.href = `${$("a.head", here).href}#change`),
   };
@@ -405,5 +555,9 @@ if (location.hash === "#change" && $("#redirect")) {
   $("#redirect").open = true;
   edited?.focus();
 }
-if (token) live();
+if (token) {
+  retick();
+  findHeld();
+  live();
+}
 verifying();

@@ -91,6 +91,53 @@ await flow("keys", async (stage) => {
   await press("u");
   await row(page, newest[0]).waitFor();
 
+  // Undo the last, then the one before, on another page.
+  const toast = page.locator("#toast");
+  await press("a");
+  await eventually("the first is gone", async () => (await row(page, newest[0]).count()) === 0);
+  await press("r");
+  await eventually("the second is gone", async () => (await row(page, newest[1]).count()) === 0);
+  await page.goto("/done");
+  same(await toast.innerText(), "Rejected: Number 23\nUndo (u)", "what was answered last is named on every page");
+  await press("u");
+  await toast.getByText("Approved: Number 24").waitFor();
+  await press("u");
+  await eventually("nothing is left to undo", async () => (await toast.innerText()) === "Taken back");
+  await page.goto("/");
+  same([await row(page, newest[0]).count(), await row(page, newest[1]).count()], [1, 1], "and is undone there, one after the other");
+  same([(await response(newest[0])).status, (await response(newest[1])).status], ["pending", "pending"], "both wait again");
+
+  // With some ticked, a verdict is about those, after a review.
+  await press("j", "x", "j", "j", "x", "a");
+  await page.getByRole("heading", { name: "Approve these?" }).waitFor();
+  same(await heads(page), ["Number 24", "Number 22"], "with some ticked, a leads to the review of those");
+  await page.getByRole("link", { name: "Back" }).click();
+  await page.waitForURL((url) => url.pathname === "/");
+  const ticks = () => page.locator(".row input:checked").evaluateAll((boxes) => boxes.map((box) => box.value));
+  same(await ticks(), [newest[0], newest[2]], "and they are still ticked when one comes back");
+  await press("j", "x", "j", "j", "x");
+  same(await ticks(), [], "until they are unticked");
+  await press("k", "k");
+
+  // Without a connection.
+  stage.guard.expect("ERR_INTERNET_DISCONNECTED");
+  await page.context().setOffline(true);
+  await press("a");
+  await toast.getByText("Not sent: no connection.").waitFor();
+  await page.context().setOffline(false);
+  same(await row(page, newest[0]).count(), 1, "without a connection one is told that nothing was sent");
+
+  // Signed out.
+  const cookies = await page.context().cookies();
+  stage.guard.expect(401);
+  await page.context().clearCookies();
+  await press("a");
+  await toast.getByText("Not sent: you are signed out.").waitFor();
+  await page.context().addCookies(cookies);
+  await page.goto("/");
+  await press("j");
+  same((await heads(page)).length, 24, "and so is who is signed out");
+
   // Open, look at the raw form, put aside.
   await press("Enter");
   await page.waitForURL(`**/items/${newest[0]}`);
@@ -147,6 +194,8 @@ await flow("keys", async (stage) => {
     await eventually(`row ${at + 1} is gone`, async () => (await row(page, id).count()) === 0);
     if (at < 19) await focusShows(page, `after answer ${at + 1}`);
   }
+  same(await page.locator(".calm").innerText(), "Nothing needs you.", "then nothing needs one");
+  same(await page.locator("#list h2:visible").count(), 0, "and no heading stands over nothing");
   const verdicts = await Promise.all(left.map(async (id) => (await final(id)).status));
   same(verdicts, left.map((_, at) => (at % 2 ? "rejected" : "approved")), "twenty were answered with two keys each");
 });

@@ -31,6 +31,22 @@ await flow("live", async (stage) => {
   await page.keyboard.press("j");
   same(await page.evaluate(() => document.activeElement.closest(".row")?.dataset.id), fresh, "keys reach what was shown later");
 
+  // A narrowed list counts what it would show; ticks stay where they are.
+  const narrow = await page.context().newPage();
+  await narrow.goto("/?type=question");
+  const question = await deliver({ headline: "A question", type: "question" });
+  await deliver({ headline: "A number" });
+  await page.getByRole("button", { name: "2 new" }).waitFor();
+  await narrow.getByRole("button", { name: "1 new" }).waitFor();
+  await narrow.waitForTimeout(600);
+  same(await narrow.locator("#fresh").innerText(), "1 new", "a narrowed list counts what it would show");
+  await narrow.close();
+  await row(page, ids[2]).getByRole("checkbox").check();
+  await page.getByRole("button", { name: "2 new" }).click();
+  await row(page, question).waitFor();
+  same(await page.locator(".row input:checked").evaluateAll((boxes) => boxes.map((box) => box.value)), [ids[2]], "what was ticked is still ticked");
+  await row(page, ids[2]).getByRole("checkbox").uncheck();
+
   // Answered elsewhere.
   await phone.goto(`/items/${ids[0]}`);
   await phone.locator(".answer").waitFor();
