@@ -270,6 +270,29 @@ edited?.addEventListener("input", () => {
   told.textContent = edited.validationMessage;
 });
 
+// --- time ------------------------------------------------------------------------
+
+// How far this clock is from the server's, once it is known.
+let skew = 0;
+
+function span(seconds) {
+  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+// In the words of the server, as time goes by.
+function age(often) {
+  for (const time of all("time[datetime]")) {
+    const ahead = /^(in |now)/.test(time.textContent);
+    if (!ahead && !time.textContent.endsWith(" ago") || ahead !== often) continue;
+    const seconds = Math.floor((Date.parse(time.dateTime) - Date.now() - skew) / 1000);
+    const words = !ahead ? `${span(Math.max(0, -seconds))} ago` : seconds > 0 ? `in ${span(seconds)}` : "now";
+    if (words !== time.textContent) time.textContent = words;
+  }
+}
+setInterval(() => age(false), 5000);
+setInterval(() => age(true), 1000);
+
 // --- live -----------------------------------------------------------------------
 
 // The line that waits for an agent's first delivery.
@@ -367,8 +390,9 @@ const tabs = new BroadcastChannel("wakeful");
 let last = "";
 let leading = false;
 let stop = new AbortController();
-tabs.addEventListener("message", ({ data: { ask, id, kind, data } }) => {
-  if (ask) { if (leading && last) tabs.postMessage({ id: last }); return; }
+tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock } }) => {
+  if (ask) { if (leading && last) tabs.postMessage({ id: last, clock: skew }); return; }
+  skew = clock ?? skew;
   if (id) last = id;
   if (kind) heard(kind, data);
 });
@@ -384,6 +408,9 @@ async function listen(signal) {
   const headers = last ? { "last-event-id": last } : {};
   const response = await fetch("/api/v1/events", { headers, signal, cache: "no-store" });
   if (!response.ok) { response.body?.cancel(); return response.status; }
+  // To the second, and not for less than a few.
+  const off = Date.parse(response.headers.get("date") ?? "") - Date.now();
+  skew = Math.abs(off) > 3000 ? off : 0;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
