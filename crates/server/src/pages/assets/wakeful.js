@@ -479,8 +479,70 @@ async function refresh() {
   here?.classList.add("here");
   if (here && focused) $("a.head", here)?.focus({ preventScroll: true });
   retick();
+  remember();
 }
 $("#fresh")?.addEventListener("click", refresh);
+
+// --- from item to item --------------------------------------------------------------
+
+const waiting = (list) => all('#list .row[data-open="true"]', list).filter((row) => !row.closest("details:not([open])")).map((row) => row.dataset.id);
+
+// The list one came from, and its order.
+function remember() {
+  if (!$("#list")) return;
+  sessionStorage.setItem("list", location.pathname + location.search);
+  keep("order", waiting(document));
+}
+
+// To the next that waits, or the one before; what came meanwhile comes last.
+async function onward(step, otherwise) {
+  const place = sessionStorage.getItem("list") ?? "/";
+  const list = await load(place);
+  if (!list) return;
+  const id = $(".item").dataset.id;
+  const now = waiting(list);
+  if (now.includes(id)) keep("order", now);
+  const order = kept("order");
+  const at = order.indexOf(id);
+  const ahead = step > 0 ? order.slice(at + 1) : order.slice(0, Math.max(at, 0)).reverse();
+  let next = ahead.find((one) => now.includes(one));
+  if (step > 0 && !now.includes(id)) next ??= now[0];
+  if (next) location.href = `/items/${next}`;
+  else otherwise(place);
+}
+
+let warned = false;
+function walk(step) {
+  if (writes() && !warned) {
+    warned = true;
+    return toast("What you wrote is not sent. Once more leaves it.");
+  }
+  return onward(step, () => toast(step > 0 ? "That was the last." : "That was the first."));
+}
+
+// The form is sent as it is, and one goes on to the next.
+async function answerItem(status) {
+  const form = $(".answer form");
+  const button = form && $(`button[name="status"][value="${status}"]`, form);
+  if (!button || (status === "redirected" && !form.reportValidity())) return;
+  busy = leaving = true;
+  const until = Date.now() + HELD_MS;
+  const sent = await ask(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, button)) });
+  const next = sent && new DOMParser().parseFromString(page.createHTML(await sent.text()), "text/html");
+  busy = false;
+  if (next && !$('meta[name="form-token"]', next) && sent.ok) { toast("Not sent: you are signed out."); signedOut(); }
+  else if (next) {
+    const fault = $(".fault", next)?.textContent ?? (sent.ok ? "" : "That did not work.");
+    if (!fault) {
+      hold($(".item").dataset.id, $(".item h1").textContent, status, until);
+      await onward(1, (place) => { location.href = place; });
+      return;
+    }
+    standing(readable(fault));
+    toast(readable(fault));
+  }
+  leaving = false;
+}
 
 // How many have come that this list would show: one that is narrowed asks the server.
 let counting = 0;
@@ -504,8 +566,10 @@ function came() {
 // --- keys -----------------------------------------------------------------------
 
 const keys = [
-  ["j / k", "next, previous"], ["Enter", "open"], ["x", "tick"], ["a", "approve"], ["r", "reject"],
-  ["e", "change and redirect"], ["u", "undo"], ["s", "put aside"], ["v", "as it was sent"],
+  ["j / k", "next, previous: row or item"], ["Enter", "open"], ["x", "tick"],
+  ["a", "approve: this, or those ticked"], ["r", "reject"],
+  ["e", "change"], ["Ctrl Enter", "redirect with the change"], ["f", "feedback"],
+  ["u", "undo; again, the one before"], ["s", "put aside"], ["v", "as it was sent, and back"],
   ["/", "search"], ["g then i, d, y", "inbox, done, you"],
   ["g then a, t, w, p, s", "agents, trail, webhooks, people, settings"], ["?", "this"],
 ];
@@ -540,11 +604,16 @@ function help() {
 
 let after = "";
 document.addEventListener("keydown", (event) => {
+  const key = event.key;
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && edited && event.target === edited) {
+    event.preventDefault();
+    if (!event.repeat && !busy && !leaving) answerItem("redirected");
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const writing = event.target.matches("input:not([type=checkbox]), textarea, select");
-  if (event.key === "Escape" && writing) { event.target.blur(); return; }
+  if (key === "Escape" && writing) { event.target.blur(); return; }
   if (writing || $("dialog[open]")) return;
-  const key = event.key;
   if (event.repeat && !"jk".includes(key)) return;
   if ((busy || leaving) && "aresu".includes(key)) return;
   if (after === "g") {
@@ -553,30 +622,38 @@ document.addEventListener("keydown", (event) => {
     if (place) { event.preventDefault(); location.href = place.href; }
     return;
   }
-  const button = $(`.item [data-key="${CSS.escape(key)}"]`);
+  const item = $(".item");
   const acts = {
     j: () => go(1),
     k: () => go(-1),
     x: tick,
     g: () => { after = "g"; setTimeout(() => { after = ""; }, 1500); },
     u: undo,
-    "/": () => $("#q")?.focus(),
+    "/": () => { if ($("#q")) $("#q").focus(); else location.href = "/#q"; },
     "?": help,
     a: () => answer(here, "approved"),
     r: () => answer(here, "rejected"),
     s: () => here && aside(here),
     e: () => here && (location.href = `${$("a.head", here).href}#change`),
+    v: () => $('[data-key="v"]')?.click(),
   };
-  if (button && key !== "e") { event.preventDefault(); button.click(); return; }
-  if (button && key === "e") {
-    event.preventDefault();
-    $("#redirect").open = true;
-    edited.focus();
-    return;
-  }
+  if (item) Object.assign(acts, {
+    j: () => !event.repeat && walk(1),
+    k: () => !event.repeat && walk(-1),
+    a: () => answerItem("approved"),
+    r: () => answerItem("rejected"),
+    s: () => $('.item [data-key="s"]')?.click(),
+    f: () => $("#feedback")?.focus(),
+    e: () => {
+      if (!$("#redirect")) return;
+      $("#redirect").open = true;
+      edited.focus();
+    },
+  });
   if (acts[key]) { event.preventDefault(); acts[key](); }
 });
 
+if (location.hash === "#q") $("#q")?.focus();
 // A hash that names no element: the browser would take the focus to it.
 if (location.hash === "#change" && $("#redirect")) {
   $("#redirect").open = true;
@@ -584,6 +661,7 @@ if (location.hash === "#change" && $("#redirect")) {
 }
 if (token) {
   retick();
+  remember();
   findHeld();
   live();
 }

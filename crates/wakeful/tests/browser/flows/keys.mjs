@@ -1,6 +1,6 @@
 // The keyboard alone.
 
-import { deliver, eventually, final, flow, heads, holds, response, row, same, settled } from "./browser.mjs";
+import { deliver, eventually, final, flow, heads, holds, response, row, same } from "./browser.mjs";
 
 /** Where the focus is can be seen. */
 async function focusShows(page, where) {
@@ -144,7 +144,27 @@ await flow("keys", async (stage) => {
   holds(true, "Enter opens");
   await press("v");
   await page.waitForURL("**/raw");
-  await page.goBack();
+  await press("v");
+  await page.waitForURL(`**/items/${newest[0]}`);
+  holds(true, "v shows it as it was sent, and leads back");
+  await press("f");
+  same(await page.evaluate(() => document.activeElement.id), "feedback", "f goes to the feedback");
+  await press("Escape", "j");
+  await page.waitForURL(`**/items/${newest[1]}`);
+  await press("j");
+  await page.waitForURL(`**/items/${newest[2]}`);
+  await press("k");
+  await page.waitForURL(`**/items/${newest[1]}`);
+  await press("k");
+  await page.waitForURL(`**/items/${newest[0]}`);
+  holds(true, "j and k go from item to item in the order of the list");
+  await press("k");
+  await toast.getByText("That was the first.").waitFor();
+  await press("/");
+  await page.waitForURL((url) => url.pathname === "/");
+  await eventually("the search has the focus", () => page.evaluate(() => document.activeElement.id === "q"));
+  holds(true, "/ leads from an item to the search");
+  await page.goto(`/items/${newest[0]}`);
   await press("s");
   await page.waitForURL((url) => url.pathname === "/");
   same(await row(page, newest[0]).count(), 0, "s puts aside from the item");
@@ -169,17 +189,27 @@ await flow("keys", async (stage) => {
   await press("e");
   await press("Control+End");
   await page.keyboard.type(", by hand");
-  await press("Tab", "Tab", "Tab", "Enter");
-  await page.locator(".standing").waitFor();
-  await settled(page);
+  await press("Control+Enter");
+  await page.waitForURL(`**/items/${newest[3]}`);
+  await toast.getByText("Redirected: Number 22").waitFor();
+  holds(true, "Ctrl and Enter redirect, and lead to the next");
   const changed = await final(newest[2]);
   same([changed.status, changed.edited_content], ["redirected", "Text 22, by hand"], "a change by keys arrives");
 
   // Answer one on its page.
   await page.goto(`/items/${newest[3]}`);
-  await press("r");
-  await page.locator(".standing").waitFor();
-  await settled(page);
+  await page.getByLabel("Feedback").fill("Not this one");
+  await press("Escape", "r");
+  await page.waitForURL(`**/items/${newest[4]}`);
+  await toast.getByText("Rejected: Number 21").waitFor();
+  await press("u");
+  await page.waitForURL(`**/items/${newest[3]}`);
+  same((await response(newest[3])).status, "pending", "u on the next leads back to what it undoes");
+  await page.getByLabel("Feedback").fill("Not this one");
+  await press("Escape", "r");
+  await page.waitForURL(`**/items/${newest[4]}`);
+  const rejected = await final(newest[3]);
+  same([rejected.status, rejected.feedback], ["rejected", "Not this one"], "r rejects on the item, with the feedback");
   same((await final(newest[3])).status, "rejected", "r rejects on the item");
 
   // Twenty.
