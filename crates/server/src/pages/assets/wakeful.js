@@ -158,6 +158,7 @@ async function undo() {
   keep("held", without(one.id));
   if (!undone.ok) return refused(undone, "Too late: it is final.");
   const item = $(".item");
+  $(`.row form[action="/items/${CSS.escape(one.id)}/undo"]`)?.replaceWith("taken back");
   if (left.has(one.id)) left.get(one.id)();
   else if (item?.dataset.id === one.id) return location.reload();
   else if ($("#list")) await refresh();
@@ -393,14 +394,22 @@ let stop = new AbortController();
 tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock } }) => {
   if (ask) { if (leading && last) tabs.postMessage({ id: last, clock: skew }); return; }
   skew = clock ?? skew;
-  if (id) last = id;
-  if (kind) heard(kind, data);
+  take(id, kind, data);
 });
 
-function tell(id, kind, data) {
-  if (id) last = id;
-  tabs.postMessage({ id, kind, data });
+// Each place of the log once, from whichever tab it comes.
+function take(id, kind, data) {
+  if (id) {
+    const [[place, log], [before, known]] = [id.split("@"), last.split("@")];
+    if (log === known && Number(place) <= Number(before) && kind !== "reset") return;
+    last = id;
+  }
   if (kind) heard(kind, data);
+}
+
+function tell(id, kind, data) {
+  tabs.postMessage({ id, kind, data });
+  take(id, kind, data);
 }
 
 // Reads the stream once, from where the last one ended.
@@ -434,13 +443,13 @@ async function lead(signal) {
     const status = await listen(signal).catch(() => 0);
     if (signal.aborted) break;
     if (status === 401) { tell("", "signed_out"); break; }
-    if (Date.now() - began > 60000) wait = 500;
+    if (Date.now() - began > 10000) wait = 500;
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, wait * (0.5 + Math.random()));
       for (const happens of ["online", "pagehide"]) addEventListener(happens, () => { clearTimeout(timer); resolve(); }, { once: true });
     });
   }
-  leading = false;
+  if (signal === stop.signal) leading = false;
 }
 
 function live() {
@@ -498,7 +507,7 @@ function remember() {
 async function onward(step, otherwise) {
   const place = sessionStorage.getItem("list") ?? "/";
   const list = await load(place);
-  if (!list) return;
+  if (!list) { leaving = false; return; }
   const id = $(".item").dataset.id;
   const now = waiting(list);
   if (now.includes(id)) keep("order", now);

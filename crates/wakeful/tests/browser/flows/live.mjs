@@ -78,6 +78,20 @@ await flow("live", async (stage) => {
   await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
   await row(page, everywhere).waitFor();
 
+  // Without TLS a browser has no locks; then each tab that is seen listens.
+  const first = await stage.window({ as: "bob" });
+  await first.context().addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
+  const seen = [first, await first.context().newPage()];
+  for (const tab of seen) await Promise.all([tab.waitForResponse("**/api/v1/events"), tab.goto("/")]);
+  for (const count of [1, 2]) {
+    await deliver({ headline: "Without locks", type: "update" });
+    for (const tab of seen) await tab.getByRole("button", { name: `${count} new` }).waitFor();
+  }
+  await first.waitForTimeout(300);
+  same(await Promise.all(seen.map((tab) => tab.locator("#fresh").innerText())), ["2 new", "2 new"], "without locks each tab counts what comes once");
+  await first.context().close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+
   // A proxy says that the server is away for a moment.
   stage.guard.expect(502);
   const another = await stage.window({ as: "bob" });
