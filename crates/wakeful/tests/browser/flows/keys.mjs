@@ -183,8 +183,10 @@ await flow("keys", async (stage) => {
   await focusShows(page, "on a verdict");
   await press("Enter");
   await page.locator(".standing").waitFor();
+  await page.waitForLoadState();
   await press("u");
   await page.locator("#edited").waitFor({ state: "attached" });
+  await page.waitForLoadState();
   same((await response(newest[2])).status, "pending", "u takes back on the item too");
   await press("e");
   await press("Control+End");
