@@ -223,8 +223,12 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
 pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -> Markup {
     let delivery = &row.row;
     let open = row.status() == Status::Pending && row.held().is_none();
+    let hour = now.0..now.0 + 3600 * Micros::SECOND;
+    let soon = delivery
+        .timeout_at
+        .filter(|at| open && !delivery.timed_out && hour.contains(&at.0));
     html! {
-        li .row .new[!seen] data-id=(delivery.id) {
+        li .row .new[!seen] data-id=(delivery.id) data-open=(open) {
             @if open && signed.may_answer() {
                 label .tick {
                     input type="checkbox" name="id" value=(delivery.id);
@@ -241,6 +245,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
                 @if delivery.timed_out { " " span .mark { "the agent went on" } }
+                @if let Some(at) = soon { " " span .mark { "agent goes on " (when::until(at, now)) } }
                 " " (when::ago(delivery.created_at, now))
             }
             p .summary { (show::text(&show::plain_excerpt(&delivery.summary, 240))) }

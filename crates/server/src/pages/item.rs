@@ -228,7 +228,7 @@ pub async fn raw(
 ) -> Result<Response, Problem> {
     let item = Item::find(&app, &id).await?;
     let main = html! {
-        p .about { a .back href=(format!("/items/{}", item.row.row.id)) { "Back" } }
+        p .about { a .back href=(format!("/items/{}", item.row.row.id)) data-key="v" { "Back" } }
         h1 { "As it was sent" }
         @match &item.details {
             Some(details) => (show::raw(details.get())),

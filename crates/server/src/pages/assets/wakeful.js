@@ -1,7 +1,8 @@
 // What makes the pages quick. Everything here can also be done without it.
 // No text from the server becomes markup except whole pages of this server.
 
-const page = trustedTypes.createPolicy("wakeful", { createHTML: (html) => html });
+const whole = { createHTML: (html) => html };
+const page = globalThis.trustedTypes?.createPolicy("wakeful", whole) ?? whole;
 const $ = (query, within = document) => within.querySelector(query);
 const all = (query, within = document) => [...within.querySelectorAll(query)];
 const token = $('meta[name="form-token"]')?.content ?? "";
@@ -41,92 +42,217 @@ function tick() {
   if (box) { box.checked = !box.checked; ticked(); }
 }
 
+// What this tab remembers from page to page.
+const kept = (name) => JSON.parse(sessionStorage.getItem(name) ?? "[]");
+const keep = (name, list) => sessionStorage.setItem(name, JSON.stringify(list));
+
+const chosen = () => all('.row input[type="checkbox"]:checked').map((box) => box.value);
+
 function ticked() {
-  const some = all('.row input[type="checkbox"]:checked').length;
-  $("#many")?.classList.toggle("on", some > 0);
-  if (some) say(`${some} ticked`);
+  const some = chosen();
+  keep("ticked", some);
+  $("#many")?.classList.toggle("on", some.length > 0);
+  if (some.length) say(`${some.length} ticked`);
 }
 document.addEventListener("change", (event) => { if (event.target.name === "id") ticked(); });
 
+// Ticks stay while the list is another: by id.
+function retick() {
+  const ids = kept("ticked");
+  for (const box of all('#list .row input[type="checkbox"]')) box.checked ||= ids.includes(box.value);
+  $("#many")?.classList.toggle("on", chosen().length > 0);
+}
+
 // --- answering ----------------------------------------------------------------
 
+// Gives what came of it; that it did not even arrive is told here.
 async function send(path, body) {
-  const response = await fetch(path, {
-    method: "POST",
+  const sent = await ask(path, {
     headers: { "content-type": "application/json", "wakeful-form": token },
     body: JSON.stringify(body ?? {}),
   });
-  const text = await response.text();
-  return { ok: response.ok, status: response.status, body: text ? JSON.parse(text) : {} };
+  if (!sent) return { told: true };
+  const text = await sent.text().catch(() => "");
+  try { return { ok: sent.ok, body: text ? JSON.parse(text) : {} }; } catch { return { ok: false, body: {} }; }
 }
 
-const past = { approved: "Approved", rejected: "Rejected", redirected: "Redirected" };
-let undoing = null;
+async function ask(path, more) {
+  const sent = await fetch(path, { method: "POST", ...more }).catch(() => null);
+  if (!sent) toast("Not sent: no connection.");
+  else if (sent.status === 401) { toast("Not sent: you are signed out."); signedOut(); }
+  return sent?.status === 401 ? null : sent;
+}
 
-function toast(text, undo) {
+// A time as people read it: today's without the day.
+function readable(text) {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => {
+    const at = new Date(iso);
+    const today = at.toDateString() === new Date().toDateString();
+    return at.toLocaleString([], { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "short" });
+  });
+}
+const refused = (sent, otherwise) => { if (!sent.told) toast(readable(sent.body.detail ?? otherwise)); };
+
+let toasting = 0;
+
+function toast(...parts) {
   $("#toast")?.remove();
-  clearTimeout(undoing?.timer);
+  clearTimeout(toasting);
   const box = document.createElement("div");
   box.id = "toast";
   box.setAttribute("role", "status");
-  box.append(text);
-  undoing = null;
-  if (undo) {
-    const button = document.createElement("button");
-    button.textContent = "Undo (u)";
-    button.addEventListener("click", undo);
-    box.append(button);
-    undoing = { undo, timer: setTimeout(() => { box.remove(); undoing = null; }, 5000) };
-  } else {
-    setTimeout(() => box.remove(), 6000);
-  }
+  const words = document.createElement("span");
+  words.append(...parts);
+  box.append(words);
   document.body.append(box);
+  toasting = setTimeout(() => { box.remove(); showHeld(); }, 6000);
+  return box;
 }
 
-async function answer(id, status, row) {
-  const { ok, status: code, body } = await send(`/api/v1/inbox/${id}/respond`, { status, hold_seconds: 5 });
-  if (!ok) {
-    toast(code === 409 ? `${body.detail ?? "Someone else was first."}` : body.detail ?? "That did not work.");
-    return false;
+// --- what can still be undone, on whatever page one is ----------------------------
+
+const HELD_MS = 5000;
+const past = { approved: "Approved", rejected: "Rejected", redirected: "Redirected", aside: "Put aside for an hour" };
+const held = () => kept("held").filter(({ until }) => until > Date.now());
+const without = (id) => held().filter((one) => one.id !== id);
+
+function hold(id, head, status, until = Date.now() + HELD_MS) {
+  const name = head.trim();
+  keep("held", [...without(id), { id, head: name.length > 60 ? `${name.slice(0, 59)}…` : name, status, until }]);
+}
+
+function drop(id) {
+  if (!kept("held").some((one) => one.id === id)) return;
+  keep("held", without(id));
+  if ($("#toast[data-held]")) showHeld();
+}
+
+function showHeld(before = "") {
+  const one = held().at(-1);
+  if (!one || one.id === $(".item")?.dataset.id) {
+    if (before) toast(before);
+    else if ($("#toast[data-held]")) $("#toast").remove();
+    return;
   }
-  const back = leave(row);
-  toast(past[status], async () => {
-    const undone = await send(`/api/v1/inbox/${id}/undo`);
-    if (undone.ok) {
-      back();
-    } else {
-      toast(undone.body.detail ?? "Too late: it is final.");
-    }
-  });
-  return true;
+  const head = document.createElement("bdi");
+  head.textContent = one.head;
+  const box = toast(before && `${before}. `, `${past[one.status] ?? "Answered"}: `, head);
+  box.dataset.held = one.id;
+  const button = document.createElement("button");
+  button.textContent = "Undo (u)";
+  button.addEventListener("click", undo);
+  box.append(button);
+  clearTimeout(toasting);
+  toasting = setTimeout(showHeld, one.until - Date.now() + 20);
 }
 
-// Takes a row away and goes to the next; gives what brings it back.
+// The latest, then the one before.
+async function undo() {
+  const one = held().at(-1);
+  if (!one) return $('form[action$="/undo"] button')?.click();
+  if (busy) return;
+  busy = true;
+  const undone = one.status === "aside" ? await snooze(one.id, "") : await send(`/api/v1/inbox/${one.id}/undo`);
+  busy = false;
+  if (undone.told) return;
+  keep("held", without(one.id));
+  if (!undone.ok) return refused(undone, "Too late: it is final.");
+  const item = $(".item");
+  $(`.row form[action="/items/${CSS.escape(one.id)}/undo"]`)?.replaceWith("taken back");
+  if (left.has(one.id)) left.get(one.id)();
+  else if (item?.dataset.id === one.id) return location.reload();
+  else if ($("#list")) await refresh();
+  else if (item && !writes()) { location.href = `/items/${one.id}`; return; }
+  showHeld("Taken back");
+}
+
+// What the server says is held: after a form, or after many.
+function findHeld() {
+  const id = (form) => form.getAttribute("action").split("/")[2];
+  const now = $(".standing[data-until]");
+  const mine = now && $('form[action$="/undo"]', now);
+  if (mine) hold(id(mine), $("h1").textContent, $("strong", now).textContent, Math.min(Date.parse(now.dataset.until), Date.now() + HELD_MS));
+  for (const form of all('.row form[action$="/undo"]')) {
+    hold(id(form), $(".head", form.closest(".row")).textContent, $("h1").textContent.match(/approved|rejected/i)?.[0].toLowerCase());
+  }
+  showHeld();
+}
+document.addEventListener("submit", ({ target }) => {
+  const action = target.getAttribute("action") ?? "";
+  if (action.endsWith("/undo")) drop(action.split("/")[2]);
+  if (action === "/answers" && $('[name="confirmed"]', target)) keep("ticked", []);
+});
+
+// One at a time: a key that is held down answers nothing twice.
+let busy = false;
+
+async function answer(row, status) {
+  if (chosen().length) return $(`#many button[value="${status}"]`)?.click();
+  if (!row) return;
+  busy = true;
+  const until = Date.now() + HELD_MS;
+  const sent = await send(`/api/v1/inbox/${row.dataset.id}/respond`, { status, hold_seconds: HELD_MS / 1000 });
+  busy = false;
+  if (!sent.ok) return refused(sent, "That did not work.");
+  hold(row.dataset.id, headline(row), status, until);
+  leave(row);
+  showHeld();
+}
+
+function headline(row) {
+  const head = $(".head", row).cloneNode(true);
+  $(".dot", head)?.remove();
+  return head.textContent;
+}
+
+// What brings back the rows that have left this list.
+const left = new Map();
+
+// Takes a row away and goes to the next.
 function leave(row) {
   const list = rows();
   const next = list[list.indexOf(row) + 1] ?? list[list.indexOf(row) - 1];
   const mark = document.createComment("");
   row.replaceWith(mark);
   here = null;
+  tidy();
   if (next) $("a.head", next)?.focus();
-  return () => {
+  left.set(row.dataset.id, () => {
+    left.delete(row.dataset.id);
     mark.replaceWith(row);
+    tidy();
     $("a.head", row)?.focus();
-    toast("Taken back");
-  };
+  });
+}
+
+// No heading stands over nothing, and a list with nothing in it says so.
+function tidy() {
+  const list = $("#list");
+  if (!list) return;
+  for (const part of all("section, details.update", list)) part.hidden = !$('.row, a[rel="next"]', part);
+  const calm = $(".calm", list);
+  if ($("section:not([hidden])", list)) return calm?.remove();
+  if (calm) return;
+  const words = document.createElement("p");
+  words.className = "calm";
+  words.textContent = location.search ? "Nothing here matches." : "Nothing needs you.";
+  $('input[name="token"]', list).after(words);
+}
+
+async function snooze(id, hours) {
+  const sent = await ask(`/items/${id}/snooze`, { body: new URLSearchParams({ token, hours }), redirect: "manual" });
+  return { told: !sent, ok: sent?.type === "opaqueredirect", body: {} };
 }
 
 // For an hour; for none, it is back.
 async function aside(row) {
-  const snooze = async (hours) => {
-    const body = new URLSearchParams({ token, hours });
-    const sent = await fetch(`/items/${row.dataset.id}/snooze`, { method: "POST", body, redirect: "manual" });
-    if (sent.type !== "opaqueredirect") toast("That did not work.");
-    return sent.type === "opaqueredirect";
-  };
-  if (!(await snooze("1"))) return;
-  const back = leave(row);
-  toast("Put aside for an hour", async () => (await snooze("")) && back());
+  busy = true;
+  const sent = await snooze(row.dataset.id, "1");
+  busy = false;
+  if (!sent.ok) return refused(sent, "That did not work.");
+  hold(row.dataset.id, headline(row), "aside");
+  leave(row);
+  showHeld();
 }
 
 // --- the editor ----------------------------------------------------------------
@@ -144,6 +270,29 @@ edited?.addEventListener("input", () => {
   }
   told.textContent = edited.validationMessage;
 });
+
+// --- time ------------------------------------------------------------------------
+
+// How far this clock is from the server's, once it is known.
+let skew = 0;
+
+function span(seconds) {
+  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+// In the words of the server, as time goes by.
+function age(often) {
+  for (const time of all("time[datetime]")) {
+    const ahead = /^(in |now)/.test(time.textContent);
+    if (!ahead && !time.textContent.endsWith(" ago") || ahead !== often) continue;
+    const seconds = Math.floor((Date.parse(time.dateTime) - Date.now() - skew) / 1000);
+    const words = !ahead ? `${span(Math.max(0, -seconds))} ago` : seconds > 0 ? `in ${span(seconds)}` : "now";
+    if (words !== time.textContent) time.textContent = words;
+  }
+}
+setInterval(() => age(false), 5000);
+setInterval(() => age(true), 1000);
 
 // --- live -----------------------------------------------------------------------
 
@@ -177,46 +326,259 @@ let leaving = false;
 document.addEventListener("submit", () => { leaving = true; });
 addEventListener("pageshow", () => { leaving = false; });
 
-function live() {
-  const source = new EventSource("/api/v1/events");
-  source.addEventListener("delivery_received", (event) => {
-    arrived(JSON.parse(event.data));
-    const button = $("#fresh");
-    if (!button) return;
-    fresh += 1;
-    button.hidden = false;
-    button.textContent = `${fresh} new`;
-  });
-  const about = (event) => JSON.parse(event.data).facts?.delivery_id;
-  for (const kind of ["delivery_answered", "answer_held", "answer_undone"]) {
-    source.addEventListener(kind, (event) => {
-      const item = $(".item");
-      const waits = item?.dataset.open === "true" || $(".standing[data-until]");
-      if (waits && !leaving && item.dataset.id === about(event) && !document.activeElement?.matches("textarea")) location.reload();
-      if (kind === "delivery_answered") {
-        const row = $(`.row[data-id="${CSS.escape(about(event) ?? "")}"]`);
-        if (row && location.pathname === "/") row.classList.add("gone");
-      }
-    });
+// What is told by an event of the log.
+function heard(kind, data) {
+  if (kind === "reset") return note("Much has happened since this page was loaded.", "Load it again", () => location.reload());
+  if (kind === "signed_out") return signedOut();
+  if (kind === "delivery_received") {
+    arrived(data);
+    came();
+  }
+  if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
+}
+
+// What one has begun to write is never swept away.
+let written = false;
+for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => { if (event.target.closest(".item form")) written = true; });
+const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
+
+function answeredElsewhere(kind, { delivery_id, by, status }) {
+  if (kind !== "answer_held") drop(delivery_id);
+  const item = $(".item");
+  const waits = item?.dataset.open === "true" || $(".standing[data-until]");
+  if (waits && !leaving && item.dataset.id === delivery_id) {
+    if (writes()) standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
+    else location.reload();
+  }
+  if (kind === "delivery_answered") {
+    const row = $(`.row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
+    if (row && location.pathname === "/") row.classList.add("gone");
   }
 }
 
-$("#fresh")?.addEventListener("click", async () => {
-  const response = await fetch(location.href);
-  const text = await response.text();
-  const next = new DOMParser().parseFromString(page.createHTML(text), "text/html");
-  const list = $("#list", next);
-  if (list) $("#list").replaceWith(document.adoptNode(list));
+// Above the form, while one still writes in it.
+function standing(text) {
+  let box = $("#meanwhile");
+  if (!box) {
+    box = document.createElement("p");
+    box.id = "meanwhile";
+    box.className = "standing";
+    box.setAttribute("role", "status");
+    $(".answer form")?.before(box);
+  }
+  box.textContent = text;
+}
+
+// A quiet line in a corner that stays, with one thing to do about it.
+function note(text, label, act) {
+  $("#note")?.remove();
+  const box = document.createElement("div");
+  box.id = "note";
+  box.setAttribute("role", "status");
+  const button = document.createElement("button");
+  button.className = "quiet";
+  button.textContent = label;
+  button.addEventListener("click", act);
+  box.append(text, " ", button);
+  document.body.append(box);
+}
+
+const signedOut = () => note("You are signed out.", "Sign in", () => location.reload());
+
+// A browser opens six connections to a server, so all tabs share one stream:
+// the tab that holds the lock reads it and tells the others.
+const tabs = new BroadcastChannel("wakeful");
+let last = "";
+let leading = false;
+let stop = new AbortController();
+tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock } }) => {
+  if (ask) { if (leading && last) tabs.postMessage({ id: last, clock: skew }); return; }
+  skew = clock ?? skew;
+  take(id, kind, data);
+});
+
+// Each place of the log once, from whichever tab it comes.
+function take(id, kind, data) {
+  if (id) {
+    const [[place, log], [before, known]] = [id.split("@"), last.split("@")];
+    if (log === known && Number(place) <= Number(before) && kind !== "reset") return;
+    last = id;
+  }
+  if (kind) heard(kind, data);
+}
+
+function tell(id, kind, data) {
+  tabs.postMessage({ id, kind, data });
+  take(id, kind, data);
+}
+
+// Reads the stream once, from where the last one ended.
+async function listen(signal) {
+  const headers = last ? { "last-event-id": last } : {};
+  const response = await fetch("/api/v1/events", { headers, signal, cache: "no-store" });
+  if (!response.ok) { response.body?.cancel(); return response.status; }
+  // To the second, and not for less than a few.
+  const off = Date.parse(response.headers.get("date") ?? "") - Date.now();
+  skew = Math.abs(off) > 3000 ? off : 0;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return 200;
+    const blocks = (text + value).split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const of = (name) => block.split("\n").find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trim();
+      const data = of("data");
+      tell(of("id"), data && of("event"), data && JSON.parse(data));
+    }
+  }
+}
+
+// Reads it until the page is left, and after whatever went wrong once more.
+async function lead(signal) {
+  leading = true;
+  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 30000)) {
+    const began = Date.now();
+    const status = await listen(signal).catch(() => 0);
+    if (signal.aborted) break;
+    if (status === 401) { tell("", "signed_out"); break; }
+    if (Date.now() - began > 10000) wait = 500;
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, wait * (0.5 + Math.random()));
+      for (const happens of ["online", "pagehide"]) addEventListener(happens, () => { clearTimeout(timer); resolve(); }, { once: true });
+    });
+  }
+  if (signal === stop.signal) leading = false;
+}
+
+function live() {
+  stop = new AbortController();
+  const { signal } = stop;
+  tabs.postMessage({ ask: true });
+  if (navigator.locks) navigator.locks.request("wakeful", { signal }, () => lead(signal)).catch(() => {});
+  // There are no locks without TLS: then only a tab that is seen listens.
+  else if (!document.hidden) lead(signal);
+}
+if (token) {
+  addEventListener("pagehide", () => stop.abort());
+  addEventListener("pageshow", (event) => { if (event.persisted) { showHeld(); live(); } });
+  if (!navigator.locks) document.addEventListener("visibilitychange", () => { stop.abort(); live(); });
+}
+
+// Another page of this server, or nothing if there is none to be had.
+async function load(address) {
+  const response = await fetch(address).catch(() => null);
+  if (!response) { toast("No connection."); return null; }
+  const next = new DOMParser().parseFromString(page.createHTML(await response.text()), "text/html");
+  if (!$('meta[name="form-token"]', next)) { signedOut(); return null; }
+  return next;
+}
+
+async function refresh() {
+  const list = $("#list", (await load(location.href)) ?? document.createElement("p"));
+  if (!list) return;
+  const at = here?.dataset.id;
+  const focused = here?.contains(document.activeElement);
+  $("#list").replaceWith(document.adoptNode(list));
   fresh = 0;
   $("#fresh").hidden = true;
-  here = null;
-});
+  left.clear();
+  here = at ? $(`.row[data-id="${CSS.escape(at)}"]`) : null;
+  here?.classList.add("here");
+  if (here && focused) $("a.head", here)?.focus({ preventScroll: true });
+  retick();
+  remember();
+}
+$("#fresh")?.addEventListener("click", refresh);
+
+// --- from item to item --------------------------------------------------------------
+
+const waiting = (list) => all('#list .row[data-open="true"]', list).filter((row) => !row.closest("details:not([open])")).map((row) => row.dataset.id);
+
+// The list one came from, and its order.
+function remember() {
+  if (!$("#list")) return;
+  sessionStorage.setItem("list", location.pathname + location.search);
+  keep("order", waiting(document));
+}
+
+// To the next that waits, or the one before; what came meanwhile comes last.
+async function onward(step, otherwise) {
+  const place = sessionStorage.getItem("list") ?? "/";
+  const list = await load(place);
+  if (!list) { leaving = false; return; }
+  const id = $(".item").dataset.id;
+  const now = waiting(list);
+  if (now.includes(id)) keep("order", now);
+  const order = kept("order");
+  const at = order.indexOf(id);
+  const ahead = step > 0 ? order.slice(at + 1) : order.slice(0, Math.max(at, 0)).reverse();
+  let next = ahead.find((one) => now.includes(one));
+  if (step > 0 && !now.includes(id)) next ??= now[0];
+  if (next) location.href = `/items/${next}`;
+  else otherwise(place);
+}
+
+let warned = false;
+function walk(step) {
+  if (writes() && !warned) {
+    warned = true;
+    return toast("What you wrote is not sent. Once more leaves it.");
+  }
+  return onward(step, () => toast(step > 0 ? "That was the last." : "That was the first."));
+}
+
+// The form is sent as it is, and one goes on to the next.
+async function answerItem(status) {
+  const form = $(".answer form");
+  const button = form && $(`button[name="status"][value="${status}"]`, form);
+  if (!button || (status === "redirected" && !form.reportValidity())) return;
+  busy = leaving = true;
+  const until = Date.now() + HELD_MS;
+  const sent = await ask(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, button)) });
+  const next = sent && new DOMParser().parseFromString(page.createHTML(await sent.text()), "text/html");
+  busy = false;
+  if (next && !$('meta[name="form-token"]', next) && sent.ok) { toast("Not sent: you are signed out."); signedOut(); }
+  else if (next) {
+    const fault = $(".fault", next)?.textContent ?? (sent.ok ? "" : "That did not work.");
+    if (!fault) {
+      hold($(".item").dataset.id, $(".item h1").textContent, status, until);
+      await onward(1, (place) => { location.href = place; });
+      return;
+    }
+    standing(readable(fault));
+    toast(readable(fault));
+  }
+  leaving = false;
+}
+
+// How many have come that this list would show: one that is narrowed asks the server.
+let counting = 0;
+function came() {
+  const button = $("#fresh");
+  if (!button) return;
+  const show = (count) => {
+    fresh = count;
+    button.hidden = !count;
+    button.textContent = `${count} new`;
+  };
+  if (!location.search) return show(fresh + 1);
+  clearTimeout(counting);
+  counting = setTimeout(async () => {
+    const next = await load(location.href);
+    const there = new Set([...all("#list .row").map((row) => row.dataset.id), ...left.keys()]);
+    if (next) show(all("#list .row", next).filter((row) => !there.has(row.dataset.id)).length);
+  }, 300);
+}
 
 // --- keys -----------------------------------------------------------------------
 
 const keys = [
-  ["j / k", "next, previous"], ["Enter", "open"], ["x", "tick"], ["a", "approve"], ["r", "reject"],
-  ["e", "change and redirect"], ["u", "undo"], ["s", "put aside"], ["v", "as it was sent"],
+  ["j / k", "next, previous: row or item"], ["Enter", "open"], ["x", "tick"],
+  ["a", "approve: this, or those ticked"], ["r", "reject"],
+  ["e", "change"], ["Ctrl Enter", "redirect with the change"], ["f", "feedback"],
+  ["u", "undo; again, the one before"], ["s", "put aside"], ["v", "as it was sent, and back"],
   ["/", "search"], ["g then i, d, y", "inbox, done, you"],
   ["g then a, t, w, p, s", "agents, trail, webhooks, people, settings"], ["?", "this"],
 ];
@@ -251,45 +613,65 @@ function help() {
 
 let after = "";
 document.addEventListener("keydown", (event) => {
+  const key = event.key;
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && edited && event.target === edited) {
+    event.preventDefault();
+    if (!event.repeat && !busy && !leaving) answerItem("redirected");
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const writing = event.target.matches("input:not([type=checkbox]), textarea, select");
-  if (event.key === "Escape" && writing) { event.target.blur(); return; }
+  if (key === "Escape" && writing) { event.target.blur(); return; }
   if (writing || $("dialog[open]")) return;
-  const key = event.key;
+  if (event.repeat && !"jk".includes(key)) return;
+  if ((busy || leaving) && "aresu".includes(key)) return;
   if (after === "g") {
     after = "";
     const place = $(`[data-go="${CSS.escape(key)}"]`);
     if (place) { event.preventDefault(); location.href = place.href; }
     return;
   }
-  const button = $(`.item [data-key="${CSS.escape(key)}"]`);
+  const item = $(".item");
   const acts = {
     j: () => go(1),
     k: () => go(-1),
     x: tick,
     g: () => { after = "g"; setTimeout(() => { after = ""; }, 1500); },
-    u: () => undoing?.undo() ?? $('form[action$="/undo"] button')?.click(),
-    "/": () => $("#q")?.focus(),
+    u: undo,
+    "/": () => { if ($("#q")) $("#q").focus(); else location.href = "/#q"; },
     "?": help,
-    a: () => here && answer(here.dataset.id, "approved", here),
-    r: () => here && answer(here.dataset.id, "rejected", here),
+    a: () => answer(here, "approved"),
+    r: () => answer(here, "rejected"),
     s: () => here && aside(here),
     e: () => here && (location.href = `${$("a.head", here).href}#change`),
+    v: () => $('[data-key="v"]')?.click(),
   };
-  if (button && key !== "e") { event.preventDefault(); button.click(); return; }
-  if (button && key === "e") {
-    event.preventDefault();
-    $("#redirect").open = true;
-    edited.focus();
-    return;
-  }
+  if (item) Object.assign(acts, {
+    j: () => !event.repeat && walk(1),
+    k: () => !event.repeat && walk(-1),
+    a: () => answerItem("approved"),
+    r: () => answerItem("rejected"),
+    s: () => $('.item [data-key="s"]')?.click(),
+    f: () => $("#feedback")?.focus(),
+    e: () => {
+      if (!$("#redirect")) return;
+      $("#redirect").open = true;
+      edited.focus();
+    },
+  });
   if (acts[key]) { event.preventDefault(); acts[key](); }
 });
 
+if (location.hash === "#q") $("#q")?.focus();
 // A hash that names no element: the browser would take the focus to it.
 if (location.hash === "#change" && $("#redirect")) {
   $("#redirect").open = true;
   edited?.focus();
 }
-if (token) live();
+if (token) {
+  retick();
+  remember();
+  findHeld();
+  live();
+}
 verifying();

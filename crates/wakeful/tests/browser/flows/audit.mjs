@@ -43,6 +43,8 @@ await flow("audit", async (stage) => {
       const gone = await deliver({ headline: "One of many" });
       await respond(gone, "bob", { status: "approved" });
       const waits = await deliver({ headline: "Another of many" });
+      // What was ticked for the review is still ticked.
+      await page.evaluate(() => sessionStorage.clear());
       await page.goto("/");
       await page.locator(`.row[data-id="${waits}"] input`).check();
       await page.locator("#list").evaluate((form, id) => {

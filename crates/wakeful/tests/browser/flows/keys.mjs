@@ -1,6 +1,6 @@
 // The keyboard alone.
 
-import { deliver, eventually, final, flow, heads, holds, response, row, same, settled } from "./browser.mjs";
+import { deliver, eventually, final, flow, heads, holds, response, row, same } from "./browser.mjs";
 
 /** Where the focus is can be seen. */
 async function focusShows(page, where) {
@@ -80,13 +80,91 @@ await flow("keys", async (stage) => {
   same((await response(newest[0])).status, "pending", "u takes the answer back");
   same(await current(), newest[0], "and the row is where it was");
 
+  // A key that is held down answers one.
+  let sent = 0;
+  page.on("request", (request) => { sent += request.url().endsWith("/respond") ? 1 : 0; });
+  for (let times = 0; times < 8; times += 1) await page.keyboard.down("a");
+  await page.keyboard.up("a");
+  await eventually("the answered row is gone", async () => (await row(page, newest[0]).count()) === 0);
+  await page.waitForTimeout(200);
+  same([sent, (await heads(page)).length], [1, 23], "a key that is held down answers one");
+  await press("u");
+  await row(page, newest[0]).waitFor();
+
+  // Undo the last, then the one before, on another page.
+  const toast = page.locator("#toast");
+  await press("a");
+  await eventually("the first is gone", async () => (await row(page, newest[0]).count()) === 0);
+  await press("r");
+  await eventually("the second is gone", async () => (await row(page, newest[1]).count()) === 0);
+  await page.goto("/done");
+  same(await toast.innerText(), "Rejected: Number 23\nUndo (u)", "what was answered last is named on every page");
+  await press("u");
+  await toast.getByText("Approved: Number 24").waitFor();
+  await press("u");
+  await eventually("nothing is left to undo", async () => (await toast.innerText()) === "Taken back");
+  await page.goto("/");
+  same([await row(page, newest[0]).count(), await row(page, newest[1]).count()], [1, 1], "and is undone there, one after the other");
+  same([(await response(newest[0])).status, (await response(newest[1])).status], ["pending", "pending"], "both wait again");
+
+  // With some ticked, a verdict is about those, after a review.
+  await press("j", "x", "j", "j", "x", "a");
+  await page.getByRole("heading", { name: "Approve these?" }).waitFor();
+  same(await heads(page), ["Number 24", "Number 22"], "with some ticked, a leads to the review of those");
+  await page.getByRole("link", { name: "Back" }).click();
+  await page.waitForURL((url) => url.pathname === "/");
+  const ticks = () => page.locator(".row input:checked").evaluateAll((boxes) => boxes.map((box) => box.value));
+  same(await ticks(), [newest[0], newest[2]], "and they are still ticked when one comes back");
+  await press("j", "x", "j", "j", "x");
+  same(await ticks(), [], "until they are unticked");
+  await press("k", "k");
+
+  // Without a connection.
+  stage.guard.expect("ERR_INTERNET_DISCONNECTED");
+  await page.context().setOffline(true);
+  await press("a");
+  await toast.getByText("Not sent: no connection.").waitFor();
+  await page.context().setOffline(false);
+  same(await row(page, newest[0]).count(), 1, "without a connection one is told that nothing was sent");
+
+  // Signed out.
+  const cookies = await page.context().cookies();
+  stage.guard.expect(401);
+  await page.context().clearCookies();
+  await press("a");
+  await toast.getByText("Not sent: you are signed out.").waitFor();
+  await page.context().addCookies(cookies);
+  await page.goto("/");
+  await press("j");
+  same((await heads(page)).length, 24, "and so is who is signed out");
+
   // Open, look at the raw form, put aside.
   await press("Enter");
   await page.waitForURL(`**/items/${newest[0]}`);
   holds(true, "Enter opens");
   await press("v");
   await page.waitForURL("**/raw");
-  await page.goBack();
+  await press("v");
+  await page.waitForURL(`**/items/${newest[0]}`);
+  holds(true, "v shows it as it was sent, and leads back");
+  await press("f");
+  same(await page.evaluate(() => document.activeElement.id), "feedback", "f goes to the feedback");
+  await press("Escape", "j");
+  await page.waitForURL(`**/items/${newest[1]}`);
+  await press("j");
+  await page.waitForURL(`**/items/${newest[2]}`);
+  await press("k");
+  await page.waitForURL(`**/items/${newest[1]}`);
+  await press("k");
+  await page.waitForURL(`**/items/${newest[0]}`);
+  holds(true, "j and k go from item to item in the order of the list");
+  await press("k");
+  await toast.getByText("That was the first.").waitFor();
+  await press("/");
+  await page.waitForURL((url) => url.pathname === "/");
+  await eventually("the search has the focus", () => page.evaluate(() => document.activeElement.id === "q"));
+  holds(true, "/ leads from an item to the search");
+  await page.goto(`/items/${newest[0]}`);
   await press("s");
   await page.waitForURL((url) => url.pathname === "/");
   same(await row(page, newest[0]).count(), 0, "s puts aside from the item");
@@ -105,23 +183,35 @@ await flow("keys", async (stage) => {
   await focusShows(page, "on a verdict");
   await press("Enter");
   await page.locator(".standing").waitFor();
+  await page.waitForLoadState();
   await press("u");
   await page.locator("#edited").waitFor({ state: "attached" });
+  await page.waitForLoadState();
   same((await response(newest[2])).status, "pending", "u takes back on the item too");
   await press("e");
   await press("Control+End");
   await page.keyboard.type(", by hand");
-  await press("Tab", "Tab", "Tab", "Enter");
-  await page.locator(".standing").waitFor();
-  await settled(page);
+  await press("Control+Enter");
+  await page.waitForURL(`**/items/${newest[3]}`);
+  await toast.getByText("Redirected: Number 22").waitFor();
+  holds(true, "Ctrl and Enter redirect, and lead to the next");
   const changed = await final(newest[2]);
   same([changed.status, changed.edited_content], ["redirected", "Text 22, by hand"], "a change by keys arrives");
 
   // Answer one on its page.
   await page.goto(`/items/${newest[3]}`);
-  await press("r");
-  await page.locator(".standing").waitFor();
-  await settled(page);
+  await page.getByLabel("Feedback").fill("Not this one");
+  await press("Escape", "r");
+  await page.waitForURL(`**/items/${newest[4]}`);
+  await toast.getByText("Rejected: Number 21").waitFor();
+  await press("u");
+  await page.waitForURL(`**/items/${newest[3]}`);
+  same((await response(newest[3])).status, "pending", "u on the next leads back to what it undoes");
+  await page.getByLabel("Feedback").fill("Not this one");
+  await press("Escape", "r");
+  await page.waitForURL(`**/items/${newest[4]}`);
+  const rejected = await final(newest[3]);
+  same([rejected.status, rejected.feedback], ["rejected", "Not this one"], "r rejects on the item, with the feedback");
   same((await final(newest[3])).status, "rejected", "r rejects on the item");
 
   // Twenty.
@@ -136,6 +226,8 @@ await flow("keys", async (stage) => {
     await eventually(`row ${at + 1} is gone`, async () => (await row(page, id).count()) === 0);
     if (at < 19) await focusShows(page, `after answer ${at + 1}`);
   }
+  same(await page.locator(".calm").innerText(), "Nothing needs you.", "then nothing needs one");
+  same(await page.locator("#list h2:visible").count(), 0, "and no heading stands over nothing");
   const verdicts = await Promise.all(left.map(async (id) => (await final(id)).status));
   same(verdicts, left.map((_, at) => (at % 2 ? "rejected" : "approved")), "twenty were answered with two keys each");
 });

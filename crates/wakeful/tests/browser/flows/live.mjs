@@ -31,6 +31,22 @@ await flow("live", async (stage) => {
   await page.keyboard.press("j");
   same(await page.evaluate(() => document.activeElement.closest(".row")?.dataset.id), fresh, "keys reach what was shown later");
 
+  // A narrowed list counts what it would show; ticks stay where they are.
+  const narrow = await page.context().newPage();
+  await narrow.goto("/?type=question");
+  const question = await deliver({ headline: "A question", type: "question" });
+  await deliver({ headline: "A number" });
+  await page.getByRole("button", { name: "2 new" }).waitFor();
+  await narrow.getByRole("button", { name: "1 new" }).waitFor();
+  await narrow.waitForTimeout(600);
+  same(await narrow.locator("#fresh").innerText(), "1 new", "a narrowed list counts what it would show");
+  await narrow.close();
+  await row(page, ids[2]).getByRole("checkbox").check();
+  await page.getByRole("button", { name: "2 new" }).click();
+  await row(page, question).waitFor();
+  same(await page.locator(".row input:checked").evaluateAll((boxes) => boxes.map((box) => box.value)), [ids[2]], "what was ticked is still ticked");
+  await row(page, ids[2]).getByRole("checkbox").uncheck();
+
   // Answered elsewhere.
   await phone.goto(`/items/${ids[0]}`);
   await phone.locator(".answer").waitFor();
@@ -41,6 +57,77 @@ await flow("live", async (stage) => {
   await eventually("the row says that it is answered", async () => /gone/.test(await row(page, ids[0]).getAttribute("class")));
   same(await places(page), unmoved, "in the list the row is marked and stays where it is");
   holds(await row(page, ids[0]).evaluate((row) => getComputedStyle(row.querySelector(".head")).textDecorationLine === "line-through"), "and can be told from the others");
+
+  // Many tabs.
+  const tabs = [page];
+  for (let number = 2; number <= 8; number += 1) {
+    const tab = await page.context().newPage();
+    await tab.goto("/");
+    tabs.push(tab);
+  }
+  holds(true, "eight tabs load beside each other");
+  const everywhere = await deliver({ headline: "Everywhere" });
+  for (const tab of tabs) await tab.getByRole("button", { name: "1 new" }).waitFor();
+  holds(true, "and each of them hears what comes");
+  // The tab that listens for all is closed; another goes on from there.
+  await page.goto("about:blank");
+  await deliver({ headline: "After it" });
+  for (const tab of tabs.slice(1)) await tab.getByRole("button", { name: "2 new" }).waitFor();
+  holds(true, "when the tab that listens is closed, the others hear on");
+  for (const tab of tabs.slice(1)) await tab.close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+  await row(page, everywhere).waitFor();
+
+  // Without TLS a browser has no locks; then each tab that is seen listens.
+  const first = await stage.window({ as: "bob" });
+  await first.context().addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
+  const seen = [first, await first.context().newPage()];
+  for (const tab of seen) await Promise.all([tab.waitForResponse("**/api/v1/events"), tab.goto("/")]);
+  for (const count of [1, 2]) {
+    await deliver({ headline: "Without locks", type: "update" });
+    for (const tab of seen) await tab.getByRole("button", { name: `${count} new` }).waitFor();
+  }
+  await first.waitForTimeout(300);
+  same(await Promise.all(seen.map((tab) => tab.locator("#fresh").innerText())), ["2 new", "2 new"], "without locks each tab counts what comes once");
+  await first.context().close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+
+  // A proxy says that the server is away for a moment.
+  stage.guard.expect(502);
+  const another = await stage.window({ as: "bob" });
+  let refused = 0;
+  await another.route("**/api/v1/events", (route) => ((refused += 1) > 2 ? route.fallback() : route.fulfill({ status: 502, body: "Bad gateway" })));
+  await another.goto("/");
+  await eventually("it was refused twice", () => refused > 2);
+  await eventually("what comes is heard again", async () => {
+    await deliver({ headline: "Behind a proxy", type: "update" });
+    return another.locator("#fresh").isVisible();
+  });
+  holds(true, "a stream that was refused is asked for again");
+  await another.close();
+  stage.guard.expect(401);
+  const out = await stage.window({ as: "bob" });
+  await out.route("**/api/v1/events", (route) => route.fulfill({ status: 401, body: "{}" }));
+  await out.goto("/");
+  await out.getByText("You are signed out.").waitFor();
+  holds(true, "who is signed out is told so");
+  await out.close();
+  const late = await stage.window({ as: "bob" });
+  const reset = { contentType: "text/event-stream", body: 'id: 1@00000000\nevent: reset\ndata: {"position":1}\n\n' };
+  await late.route("**/api/v1/events", (route) => route.fulfill(reset));
+  await late.goto("/");
+  await late.getByRole("button", { name: "Load it again" }).waitFor();
+  holds(true, "who was away for too long is offered to load the page again");
+  await late.close();
+
+  // A browser without trusted types.
+  const old = await stage.window({ as: "bob" });
+  await old.addInitScript(() => { delete globalThis.trustedTypes; });
+  await old.goto("/");
+  await old.keyboard.press("j");
+  same(await old.locator(".row.here").count(), 1, "keys work in a browser without trusted types");
+  await old.close();
+  await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
 
   // A restart.
   stage.guard.expect("net::ERR_");

@@ -50,6 +50,21 @@ await flow("looking", async (stage) => {
     same(await row(page, item.trial).locator(".mark").allInnerTexts(), ["test"], `a test delivery is marked, ${at}`);
     await fits(page, `the list fits the window, ${at}`);
 
+    // Time goes by.
+    const later = await page.context().newPage();
+    await later.clock.install();
+    await later.goto("/");
+    await later.waitForTimeout(500);
+    const about = row(later, item.alert).locator(".about");
+    holds(/agent goes on in (30|29) min/.test(await about.innerText()), `a row says when its agent goes on, if that is soon, ${at}`, await about.innerText());
+    const places = () => later.locator(".row").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().toJSON()));
+    const before = await places();
+    await later.clock.fastForward("12:00");
+    await later.clock.runFor(6000);
+    holds(/agent goes on in (18|17) min/.test(await about.innerText()) && /1[23] min ago$/.test(await about.innerText()), `and goes on saying so as time goes by, ${at}`, await about.innerText());
+    same(await places(), before, `and nothing moves, ${at}`);
+    await later.close();
+
     // Unread.
     holds(await row(page, item.output).locator(".dot").count() === 1, `what was not opened has a dot, ${at}`);
     await row(page, item.output).locator(".head").click();

@@ -10,8 +10,11 @@ await flow("two-people", async (stage) => {
   const slow = await deliver({ headline: "One after the other" });
   await Promise.all([ann.goto(`/items/${slow}`), bob.goto(`/items/${slow}`)]);
   await bob.getByLabel("Feedback").fill("I would rather not");
+  await bob.locator("h1").click();
   await verdict(ann, "Approve").click();
   await ann.locator(".standing").waitFor();
+  await bob.getByText("ann approved this").waitFor();
+  holds(true, "who is writing is told above the form who was first");
   same(await bob.getByLabel("Feedback").inputValue(), "I would rather not", "what one writes is not swept away");
   await verdict(bob, "Reject").click();
   await bob.getByRole("alert").waitFor();
