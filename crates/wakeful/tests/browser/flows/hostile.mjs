@@ -39,7 +39,7 @@ function look(topHeight) {
   none(".details :is(form, input, button, select, textarea, meta, link, script, h1, h2, main, header, nav)", "in the content");
   for (const link of document.querySelectorAll("a")) {
     const href = link.getAttribute("href");
-    const ours = /^(\/(?![/\\])|#main$)/.test(href);
+    const ours = /^(\/(?![/\\])|#(main|seal-title)$)/.test(href);
     const theirs = /^(https?:\/\/|mailto:)/.test(href) && link.target === "_blank" && link.rel === "noopener noreferrer nofollow";
     if (!ours && !(theirs && link.closest(".details, .standing"))) wrong.push(`a link: ${told(link)}`);
   }
