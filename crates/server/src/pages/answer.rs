@@ -7,16 +7,20 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{Command, Refusal};
-use inbox::{Answer, Person, Request, Verdict, answer::EDITED_BYTES, event::Channel};
+use inbox::{
+    Answer, Person, Request, Verdict,
+    answer::{EDITED_BYTES, FEEDBACK_CHARS},
+    event::Channel,
+};
 use maud::{Markup, html};
 
 use crate::{
-    App,
+    App, Problem,
     pages::{
         form::{Form, SignedForm},
-        item::{Item, plain},
-        layout::{notice, page, token},
-        session::Signed,
+        item::{self, Item},
+        layout::{notice, page, plain as plain_page, token},
+        session::{Signed, by_cookie},
     },
     path::{Path, delivery_id},
 };
@@ -25,10 +29,85 @@ use crate::{
 const HOLD_SECONDS: i64 = 5;
 /// Every character may be sent as three.
 const FORM_BYTES: usize = 3 * EDITED_BYTES + (256 << 10);
+/// So much is read of someone whose session has ended, to be shown to them again.
+const STRANGERS_BYTES: usize = 256 << 10;
+/// After an answer: the changes were seen, and are not to be sent.
+const AS_DELIVERED: &str = "-as-delivered";
 /// Answered together, at the most.
 const MANY: usize = 200;
 
-pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
+/// What was typed and has not become an answer, and why not.
+#[derive(Debug)]
+pub struct Draft {
+    feedback: String,
+    /// The content as an editor left it; `None` if there was no editor.
+    edited: Option<String>,
+    said: Said,
+}
+
+#[derive(Debug)]
+enum Said {
+    /// Why it was refused.
+    Fault(String),
+    /// The content was changed, and this answer would not send it.
+    Changed(Verdict),
+    /// Nothing: the changes were to be looked at.
+    Preview,
+}
+
+impl Draft {
+    fn new(form: &Form, said: Said) -> Draft {
+        let has_editor = !form.text("edited_as").is_empty();
+        Draft {
+            feedback: form.text("feedback").to_owned(),
+            edited: has_editor.then(|| in_editor(form.text("edited"))),
+            said,
+        }
+    }
+
+    fn fault(form: &Form, fault: impl Into<String>) -> Draft {
+        Draft::new(form, Said::Fault(fault.into()))
+    }
+
+    /// Said at the head of the item.
+    pub fn alert(&self) -> Markup {
+        html! {
+            @match &self.said {
+                Said::Fault(fault) => p .fault role="alert" { (show::text(fault)) },
+                Said::Changed(verdict) => p .fault role="alert" {
+                    "You changed the content: send your version (Redirect), or " (verb(*verdict)) " it as delivered?"
+                },
+                Said::Preview => {},
+            }
+        }
+    }
+
+    /// What was typed, where the item takes no answer any more.
+    pub fn unsent(&self, original: &str) -> Markup {
+        let edited = self.edited.as_deref();
+        let edited = edited.filter(|edited| *edited != in_editor(original));
+        html! {
+            @if edited.is_some() || !self.feedback.trim().is_empty() {
+                section .unsent aria-labelledby="unsent-title" {
+                    h2 #unsent-title { "Your text, not sent" }
+                    (to_copy("unsent-feedback", "Feedback", &self.feedback))
+                    @if let Some(edited) = edited { (to_copy("unsent-edited", "The content, as you changed it", edited)) }
+                }
+            }
+        }
+    }
+}
+
+fn to_copy(id: &str, label: &str, text: &str) -> Markup {
+    html! {
+        @if !text.trim().is_empty() && show::can_be_edited(text) {
+            label for=(id) { (label) }
+            textarea #(id) rows="6" readonly { "\n" (text) }
+        }
+    }
+}
+
+pub fn form(signed: &Signed, item: &Item, aside: bool, draft: Option<&Draft>) -> Markup {
     let id = item.row.row.id;
     html! {
         section .answer aria-labelledby="answer-title" {
@@ -36,13 +115,11 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
             form method="post" action=(format!("/items/{id}/answer")) {
                 (token(signed))
                 label for="feedback" { "Feedback " span .hint { "goes to the agent with your answer" } }
-                textarea #feedback name="feedback" rows="2" {}
-                (editor(item))
-                div .verdicts {
-                    button .main name="status" value="approved" data-key="a" { "Approve" }
-                    button name="status" value="rejected" data-key="r" { "Reject" }
-                    button name="status" value="redirected" data-key="e" { "Redirect" }
+                textarea #feedback name="feedback" rows="2" maxlength=(FEEDBACK_CHARS) {
+                    "\n" (draft.map_or("", |draft| &draft.feedback))
                 }
+                (editor(item, draft))
+                (verdicts(draft))
             }
             form .aside method="post" action=(format!("/items/{id}/snooze")) {
                 (token(signed))
@@ -64,25 +141,54 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
     }
 }
 
-/// The content to be changed, exactly as it is.
-fn editor(item: &Item) -> Markup {
-    let details = item.details.as_ref().map(|details| details.get());
-    let is_object = details.is_some_and(|details| details.starts_with('{'));
-    let text = details.map(plain).unwrap_or_default();
-    if !show::can_be_edited(&text) {
+/// The answers to choose from. Only a redirect sends the content, so only there
+/// it must be fit to be sent.
+fn verdicts(draft: Option<&Draft>) -> Markup {
+    let changed = draft.and_then(|draft| match draft.said {
+        Said::Changed(verdict) => Some(verdict),
+        _ => None,
+    });
+    html! {
+        div .verdicts {
+            @if let Some(verdict) = changed {
+                button .main name="status" value="redirected" { "Send your version (Redirect)" }
+                button name="status" value=(format!("{}{AS_DELIVERED}", verdict.as_str())) formnovalidate {
+                    (doing(verdict)) " it as delivered"
+                }
+            } @else {
+                button .main name="status" value="approved" data-key="a" formnovalidate { "Approve" }
+                button name="status" value="rejected" data-key="r" formnovalidate { "Reject" }
+                button name="status" value="redirected" data-key="e" { "Redirect" }
+            }
+        }
+    }
+}
+
+/// The content to be changed, as it is.
+fn editor(item: &Item, draft: Option<&Draft>) -> Markup {
+    let is_object = item.is_object();
+    let original = item.original();
+    if !show::can_be_edited(&original) {
         return html! { p .hint { "No browser can edit this content: marks without end are piled up on one letter. Through the API it can be changed." } };
     }
+    let typed = draft.and_then(|draft| draft.edited.as_deref());
+    let typed = typed.filter(|typed| show::can_be_edited(typed));
+    let preview = draft.is_some_and(|draft| matches!(draft.said, Said::Preview));
+    let changed = typed.filter(|typed| preview || *typed != in_editor(&original));
     html! {
-        details #redirect {
+        details #redirect open[changed.is_some()] {
             summary { "Change it" }
             label for="edited" {
                 @if is_object { "The content, as JSON" } @else { "The content" }
             }
             input type="hidden" name="edited_as" value=(if is_object { "json" } else { "text" });
             textarea #edited name="edited" rows="12" spellcheck="false" data-json[is_object] {
-                "\n" (text)
+                "\n" (typed.unwrap_or(&original))
             }
             p #edited-said .hint role="status" {}
+            @if !is_object && as_sent(&in_editor(&original), &original) != original {
+                p .hint { "No browser keeps all line ends and controls of this content. If you change it, they become plain line ends." }
+            }
         }
     }
 }
@@ -90,15 +196,65 @@ fn editor(item: &Item) -> Markup {
 pub async fn answer(
     State(app): State<App>,
     Path(id): Path,
-    SignedForm { signed, form }: SignedForm<FORM_BYTES>,
+    request: axum::extract::Request,
 ) -> Result<Response, Response> {
-    let item = Item::find(&app, &id)
+    let (parts, body) = request.into_parts();
+    let Some(signed) = by_cookie(&parts.headers, &app) else {
+        let form = Form::open(&app, &parts.headers, body, STRANGERS_BYTES).await?;
+        return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
+    };
+    let form = Form::open(&app, &parts.headers, body, FORM_BYTES).await?;
+    let (status, draft) = match attempt(&app, &signed, &id, &form).await? {
+        // The item says what was answered, and offers to undo it.
+        Ok(()) => return Ok(Redirect::to(&format!("/items/{id}")).into_response()),
+        Err(refused) => refused,
+    };
+    item::again(&app, &signed, &id, status, &draft)
+        .await
+        .map_err(IntoResponse::into_response)
+}
+
+/// Someone whose session ended while they wrote keeps what they wrote.
+fn signed_out(id: &str, draft: &Draft) -> Response {
+    let next: String =
+        url::form_urlencoded::byte_serialize(format!("/items/{id}").as_bytes()).collect();
+    let main = html! {
+        h1 { "You were signed out" }
+        p { "Nothing was sent. Copy what you wrote, then "
+            a href=(format!("/sign-in?next={next}")) { "sign in" } " and answer again." }
+        (draft.unsent(""))
+    };
+    plain_page(StatusCode::UNAUTHORIZED, "You were signed out", main)
+}
+
+type Refused = (StatusCode, Draft);
+
+async fn attempt(
+    app: &App,
+    signed: &Signed,
+    id: &str,
+    form: &Form,
+) -> Result<Result<(), Refused>, Response> {
+    let refused = |status, why: &str| Ok(Err((status, Draft::fault(form, why))));
+    let item = Item::find(app, id)
         .await
         .map_err(IntoResponse::into_response)?;
-    let person = person(&signed).ok_or_else(not_yours)?;
-    let request = match request(&form, &item) {
+    if form.text("token") != signed.token {
+        let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
+        return refused(StatusCode::FORBIDDEN, why);
+    }
+    let Some(person) = person(signed) else {
+        return refused(StatusCode::FORBIDDEN, NOT_YOURS);
+    };
+    let request = match request(form, &item) {
         Ok(request) => request,
-        Err(fault) => return Ok(back(&id, &fault)),
+        Err(said) => {
+            let status = match said {
+                Said::Preview => StatusCode::OK,
+                _ => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            return Ok(Err((status, Draft::new(form, said))));
+        }
     };
     let command = Command::Respond {
         person,
@@ -106,18 +262,31 @@ pub async fn answer(
         request,
     };
     match app.engine.submit(command).await {
-        // The item says what was answered, and offers to undo it.
-        Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
-        Err(refusal) => Ok(back(&id, &said(&refusal))),
+        Ok(_) => Ok(Ok(())),
+        Err(refusal) => {
+            let why = said(&refusal);
+            refused(Problem::from(refusal).status(), &why)
+        }
     }
 }
 
 /// What the form asks for, in the words of the inbox.
-fn request(form: &Form, item: &Item) -> Result<Request, String> {
-    let verdict = Verdict::parse(form.text("status")).ok_or("Choose an answer.")?;
+fn request(form: &Form, item: &Item) -> Result<Request, Said> {
+    let fault = |why: &str| Said::Fault(why.to_owned());
+    let asked = form.text("status");
+    if asked == "preview" {
+        return Err(Said::Preview);
+    }
+    let as_delivered = asked.strip_suffix(AS_DELIVERED);
+    let verdict = Verdict::parse(as_delivered.unwrap_or(asked));
+    let verdict = verdict.ok_or_else(|| fault("Choose an answer."))?;
     let feedback = Some(form.text("feedback").trim()).filter(|text| !text.is_empty());
     let edited = match verdict {
-        Verdict::Redirected => edited(form, item)?,
+        Verdict::Redirected => edited(form, item).map_err(Said::Fault)?,
+        // Nobody's changes are thrown away without a word.
+        _ if as_delivered.is_none() && is_changed(form, item) => {
+            return Err(Said::Changed(verdict));
+        }
         _ => None,
     };
     let body = serde_json::json!({
@@ -129,35 +298,56 @@ fn request(form: &Form, item: &Item) -> Result<Request, String> {
         body.truncate(body.len() - 1);
         body.push_str(&format!(",\"edited_content\":{edited}}}"));
     }
-    Request::parse(body.as_bytes()).map_err(|fault| fault.to_string())
+    Request::parse(body.as_bytes()).map_err(|why| fault(&why.to_string()))
+}
+
+/// Whether there was an editor, and it holds something else than at first.
+fn is_changed(form: &Form, item: &Item) -> bool {
+    !form.text("edited_as").is_empty()
+        && in_editor(form.text("edited")) != in_editor(&item.original())
 }
 
 /// The edited content as JSON text; `None` if nothing was changed, or if there
 /// was no editor.
 fn edited(form: &Form, item: &Item) -> Result<Option<String>, String> {
-    let text = form.text("edited");
-    if form.text("edited_as").is_empty() {
+    if !is_changed(form, item) {
         return Ok(None);
     }
-    let before = item.details.as_ref().map(|details| plain(details.get()));
-    if text == before.unwrap_or_default() {
-        return Ok(None);
-    }
+    let text = in_editor(form.text("edited"));
     match form.text("edited_as") {
         "json" => match trail::json::scan(text.as_bytes(), trail::json::Rules::REQUEST) {
             Ok(()) if text.trim_start().starts_with('{') => Ok(Some(text.trim().to_owned())),
             Ok(()) => Err("The content must stay a JSON object.".to_owned()),
             Err(fault) => Err(format!("The content is {fault}.")),
         },
-        _ => serde_json::to_string(text)
+        _ => serde_json::to_string(&as_sent(&text, &item.original()))
             .map(Some)
             .map_err(|error| error.to_string()),
     }
 }
 
-fn back(id: &str, fault: &str) -> Response {
-    let fault: String = url::form_urlencoded::byte_serialize(fault.as_bytes()).collect();
-    Redirect::to(&format!("/items/{id}?fault={fault}")).into_response()
+/// What becomes of a text in a browser's editor: one kind of line end, and no NUL.
+fn in_editor(text: &str) -> String {
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .replace('\0', "\u{FFFD}")
+}
+
+/// An edited text with the line ends of the original, if these are all alike.
+fn as_sent(text: &str, original: &str) -> String {
+    let both = original.matches("\r\n").count();
+    match both > 0
+        && [b'\r', b'\n']
+            .iter()
+            .all(|end| count(original, *end) == both)
+    {
+        true => text.replace('\n', "\r\n"),
+        false => text.to_owned(),
+    }
+}
+
+fn count(text: &str, byte: u8) -> usize {
+    text.bytes().filter(|found| *found == byte).count()
 }
 
 /// A refusal, for people.
@@ -172,15 +362,16 @@ fn person(signed: &Signed) -> Option<Person> {
     })
 }
 
+const NOT_YOURS: &str = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
+
 fn not_yours() -> Response {
-    let text = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
-    notice(StatusCode::FORBIDDEN, "Not yours to answer", text)
+    notice(StatusCode::FORBIDDEN, "Not yours to answer", NOT_YOURS)
 }
 
 pub async fn undo(
     State(app): State<App>,
     Path(id): Path,
-    SignedForm { signed, .. }: SignedForm,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
     let person = person(&signed).ok_or_else(not_yours)?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
@@ -190,7 +381,13 @@ pub async fn undo(
     };
     match app.engine.submit(command).await {
         Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
-        Err(refusal) => Ok(back(&id, &said(&refusal))),
+        Err(refusal) => {
+            let draft = Draft::fault(&form, said(&refusal));
+            let status = Problem::from(refusal).status();
+            item::again(&app, &signed, &id, status, &draft)
+                .await
+                .map_err(IntoResponse::into_response)
+        }
     }
 }
 
@@ -285,6 +482,14 @@ fn told(signed: &Signed, verdict: Verdict, outcome: &[(Item, Option<String>)]) -
         p { a href="/" autofocus { "To the inbox" } }
     };
     page(signed, "/", verdict.as_str(), main)
+}
+
+fn verb(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Approved => "approve",
+        Verdict::Rejected => "reject",
+        Verdict::Redirected => "redirect",
+    }
 }
 
 fn doing(verdict: Verdict) -> &'static str {

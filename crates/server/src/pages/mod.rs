@@ -45,8 +45,11 @@ pub fn router() -> Router<App> {
         .route("/done", get(inbox::done))
         .route("/items/{id}", get(item::show))
         .route("/items/{id}/raw", get(item::raw))
-        .route("/items/{id}/answer", post(answer::answer))
-        .route("/items/{id}/undo", post(answer::undo))
+        .route(
+            "/items/{id}/answer",
+            get(item::back_to).post(answer::answer),
+        )
+        .route("/items/{id}/undo", get(item::back_to).post(answer::undo))
         .route("/items/{id}/snooze", post(item::snooze))
         .route("/items/{id}/erase", post(item::erase))
         .route("/answers", post(answer::many))

@@ -8,6 +8,7 @@ mod agents;
 mod browser;
 mod by_agent;
 mod connect;
+mod deciding;
 mod doors;
 mod erasing;
 mod people;
