@@ -5,6 +5,7 @@
 mod harness;
 
 mod agents;
+mod aside;
 mod browser;
 mod by_agent;
 mod connect;
