@@ -166,7 +166,8 @@ fn heading(item: &Item, now: Micros) -> Markup {
             a .back href="/" { "Inbox" } " · "
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
             bdi .agent { (show::text(&item.row.agent_id)) }
-            " (" bdi { (show::text(&delivery.provider)) } ") "
+            ", which says it is "
+            bdi .own title="In the agent's own words" { (show::text(&delivery.provider)) } " "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }
