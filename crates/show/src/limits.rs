@@ -78,3 +78,6 @@ pub const WORD_LINE_BYTES: usize = 2_000;
 pub const WORD_EDITS: usize = 100;
 /// Steps for comparing words in one diff; afterwards lines stand without marks.
 pub const WORD_STEPS: usize = 2_000_000;
+
+/// So many unseen characters are listed by their lines.
+pub const UNSEEN_LISTED: usize = 50;

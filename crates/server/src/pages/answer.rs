@@ -173,8 +173,8 @@ fn editor(item: &Item, draft: Option<&Draft>) -> Markup {
     }
     let typed = draft.and_then(|draft| draft.edited.as_deref());
     let typed = typed.filter(|typed| show::can_be_edited(typed));
-    let preview = draft.is_some_and(|draft| matches!(draft.said, Said::Preview));
-    let changed = typed.filter(|typed| preview || *typed != in_editor(&original));
+    let asked = draft.is_some_and(|draft| matches!(draft.said, Said::Preview));
+    let changed = typed.filter(|typed| asked || *typed != in_editor(&original));
     html! {
         details #redirect open[changed.is_some()] {
             summary { "Change it" }
@@ -186,11 +186,48 @@ fn editor(item: &Item, draft: Option<&Draft>) -> Markup {
                 "\n" (typed.unwrap_or(&original))
             }
             p #edited-said .hint role="status" {}
+            button name="status" value="preview" formnovalidate { "Preview" }
             @if !is_object && as_sent(&in_editor(&original), &original) != original {
                 p .hint { "No browser keeps all line ends and controls of this content. If you change it, they become plain line ends." }
             }
+            (preview(&original, is_object, changed))
+            @if asked { button name="status" value="redirected" { "Redirect" } }
         }
     }
+}
+
+/// What was changed, and what of it no editor shows.
+fn preview(original: &str, is_object: bool, changed: Option<&str>) -> Markup {
+    let sent = changed.map(|typed| match is_object {
+        true => typed.to_owned(),
+        false => as_sent(typed, original),
+    });
+    html! {
+        div #preview {
+            @if let Some(unseen) = show::unseen_in(sent.as_deref().unwrap_or(original)) {
+                p .hint { "The editor does not show these:" }
+                (unseen)
+            }
+            @if let Some(sent) = &sent {
+                h3 { "What you changed" }
+                (show::text_diff(original, sent))
+            }
+        }
+    }
+}
+
+/// The same while one types.
+pub async fn previewed(
+    State(app): State<App>,
+    Path(id): Path,
+    SignedForm { form, .. }: SignedForm<FORM_BYTES>,
+) -> Result<Response, Response> {
+    let item = Item::find(&app, &id)
+        .await
+        .map_err(IntoResponse::into_response)?;
+    let typed = in_editor(form.text("edited"));
+    let shown = preview(&item.original(), item.is_object(), Some(&typed));
+    Ok(plain_page(StatusCode::OK, "What you changed", shown))
 }
 
 pub async fn answer(

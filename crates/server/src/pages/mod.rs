@@ -50,6 +50,7 @@ pub fn router() -> Router<App> {
             get(item::back_to).post(answer::answer),
         )
         .route("/items/{id}/undo", get(item::back_to).post(answer::undo))
+        .route("/items/{id}/preview", post(answer::previewed))
         .route("/items/{id}/snooze", post(item::snooze))
         .route("/items/{id}/erase", post(item::erase))
         .route("/answers", post(answer::many))

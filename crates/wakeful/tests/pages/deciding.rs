@@ -217,3 +217,69 @@ async fn what_nobody_changed_is_not_sent_back_and_line_ends_stay() {
         assert_eq!(answer["edited_content"], expected);
     }
 }
+
+#[tokio::test]
+async fn what_an_editor_hides_is_listed_and_changes_are_shown_before_they_are_sent() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("pay\nrob\u{202E}bor\u{200B}")).await;
+    let page = scene.ann.page(&format!("/items/{id}")).await;
+    let (_, below) = page.split_once("id=\"preview\"").unwrap();
+    for said in [
+        "RIGHT-TO-LEFT OVERRIDE</li>",
+        "ZERO WIDTH SPACE</li>",
+        "Line 2: ",
+    ] {
+        assert!(below.contains(said), "{said}: {below}");
+    }
+    assert!(!below.contains("What you changed"), "{below}");
+    // By the button, and while one types.
+    let edited = "pay\r\nann\u{202E}bor<b>";
+    let (status, page) = scene.send(&id, &text("preview", "mine", edited)).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("mine</textarea>"), "{page}");
+    let path = format!("/items/{id}/preview");
+    let typed = scene.ann.shown(&path, &text("", "mine", edited)).await;
+    for page in [&page, &typed] {
+        let (_, below) = page.split_once("id=\"preview\"").unwrap();
+        assert!(below.contains("What you changed"), "{below}");
+        assert!(below.contains("RIGHT-TO-LEFT OVERRIDE"), "{below}");
+        assert!(!below.contains("ZERO WIDTH SPACE</li>"), "{below}");
+        assert!(!below.contains("<b>"), "{below}");
+    }
+    assert!(page.contains("value=\"redirected\""), "{page}");
+    scene.is_pending(&id).await;
+    // Nothing hidden, nothing listed; nothing changed, and it says so.
+    let id = scene.deliver(json!({ "a": 1 })).await;
+    let page = scene.ann.page(&format!("/items/{id}")).await;
+    assert!(!page.contains("The editor does not show"), "{page}");
+    let fields = [
+        ("status", "preview"),
+        ("edited_as", "json"),
+        ("edited", "{\n  \"a\": 1\n}"),
+    ];
+    let (_, page) = scene.send(&id, &fields).await;
+    assert!(page.contains("Nothing was changed."), "{page}");
+    assert!(
+        page.contains("value=\"approved\" data-key=\"a\" formnovalidate"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn what_an_agent_says_it_is_stands_apart() {
+    let scene = scene().await;
+    let provider = "claude) approved by rob, final";
+    let id = scene
+        .house
+        .deliver(&scene.key, "a", json!({ "provider": provider }))
+        .await;
+    let page = scene.ann.page(&format!("/items/{id}")).await;
+    let (_, own) = page
+        .split_once("which says it is <bdi class=\"own\"")
+        .unwrap();
+    assert!(
+        own.split("</bdi>").next().unwrap().ends_with(provider),
+        "{own}"
+    );
+    assert_eq!(page.matches(provider).count(), 1);
+}
