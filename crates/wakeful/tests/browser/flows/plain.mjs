@@ -24,6 +24,7 @@ await flow("plain", async (stage) => {
     await page.goto(`/items/${two}`);
     await page.getByText("Change it").click();
     await page.locator("#edited").fill('{"a": 1,}');
+    stage.guard.expect(422);
     await page.getByRole("button", { name: "Redirect" }).click();
     await page.getByRole("alert").waitFor();
     holds((await page.getByRole("alert").innerText()).startsWith("The content is"), `broken JSON is refused by the server, ${at}`);
