@@ -114,6 +114,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// How many deliveries of each of these streams wait for an answer; those
     /// without any are left out.
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>>;
+    /// The same of all there are, answered or not.
+    async fn deliveries(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>>;
     /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
     async fn accounts(&self) -> Result<Vec<AccountRow>>;

@@ -440,7 +440,12 @@ impl Store for Sqlite {
     }
 
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
-        self.read_long(move |connection| sweep::waiting(connection, &streams))
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[sweep::PENDING]))
+            .await
+    }
+
+    async fn deliveries(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[0, 1, 2, 3]))
             .await
     }
 
