@@ -13,6 +13,7 @@ use inbox::{
     event::Channel,
 };
 use maud::{Markup, html};
+use uuid::Uuid;
 
 use crate::{
     App, Problem,
@@ -186,7 +187,7 @@ fn editor(item: &Item, draft: Option<&Draft>) -> Markup {
                 "\n" (typed.unwrap_or(&original))
             }
             p #edited-said .hint role="status" {}
-            button name="status" value="preview" formnovalidate { "Preview" }
+            button .ask name="status" value="preview" formnovalidate { "Preview" }
             @if !is_object && as_sent(&in_editor(&original), &original) != original {
                 p .hint { "No browser keeps all line ends and controls of this content. If you change it, they become plain line ends." }
             }
@@ -253,6 +254,10 @@ pub async fn answer(
 
 /// Someone whose session ended while they wrote keeps what they wrote.
 fn signed_out(id: &str, draft: &Draft) -> Response {
+    let wrote = draft.edited.as_deref().unwrap_or_default();
+    if wrote.is_empty() && draft.feedback.is_empty() {
+        return Redirect::to("/sign-in").into_response();
+    }
     let next: String =
         url::form_urlencoded::byte_serialize(format!("/items/{id}").as_bytes()).collect();
     let main = html! {
@@ -468,9 +473,10 @@ pub async fn many(
             },
         };
         let answered = app.engine.submit(command).await;
-        outcome.push((item, answered.map_err(|refusal| said(&refusal)).err()));
+        let fault = answered.map_err(|refusal| said(&refusal)).err();
+        outcome.push((item.row.row.id, fault));
     }
-    Ok(told(&signed, verdict, &outcome))
+    together(&app, &signed, verdict.as_str(), outcome).await
 }
 
 fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
@@ -500,25 +506,76 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
     page(signed, "/", "Answer together", main)
 }
 
-fn told(signed: &Signed, verdict: Verdict, outcome: &[(Item, Option<String>)]) -> Response {
+/// What became of those answered together, each as it stands now, with what
+/// was refused. What is still held can be taken back, one or all.
+async fn together(
+    app: &App,
+    signed: &Signed,
+    title: &str,
+    outcome: Vec<(Uuid, Option<String>)>,
+) -> Result<Response, Response> {
+    let mut items = Vec::new();
+    for (id, fault) in outcome {
+        let item = Item::find(app, &id.to_string()).await;
+        items.push((item.map_err(IntoResponse::into_response)?, fault));
+    }
+    let mine = |item: &Item| {
+        let held = item.row.held();
+        held.is_some_and(|(by, ..)| by == signed.user.name)
+    };
+    let held = items.iter().filter(|(item, _)| mine(item)).count();
     let main = html! {
-        h1 { (verdict.as_str()) }
-        ol .rows {
-            @for (item, fault) in outcome {
-                li .row {
-                    a .head href=(format!("/items/{}", item.row.row.id)) { (show::text(&item.row.row.headline)) }
-                    @match fault {
-                        Some(fault) => p .fault { (fault) },
-                        None => form method="post" action=(format!("/items/{}/undo", item.row.row.id)) {
-                            (token(signed)) button .quiet { "Undo" }
-                        },
+        h1 { (title) }
+        form method="post" action="/answers/undo" {
+            (token(signed))
+            @if held > 1 { p { button name="undo" value="all" { "Undo all" } } }
+            ol .rows {
+                @for (item, fault) in &items {
+                    @let id = item.row.row.id;
+                    li .row {
+                        input type="hidden" name="id" value=(id);
+                        a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
+                        @if let Some(fault) = fault { p .fault { (fault) } }
+                        @else if mine(item) { button .quiet name="undo" value=(id) { "Undo" } }
+                        @else if item.is_open() { p .hint { "It waits for an answer." } }
+                        @else { p .hint { (item.row.status().as_str()) } }
                     }
                 }
             }
         }
         p { a href="/" autofocus { "To the inbox" } }
     };
-    page(signed, "/", verdict.as_str(), main)
+    Ok(page(signed, "/", title, main))
+}
+
+/// Takes back what was answered together, one or all, and shows them again.
+pub async fn undo_many(
+    State(app): State<App>,
+    SignedForm { signed, form }: SignedForm,
+) -> Result<Response, Response> {
+    let person = person(&signed).ok_or_else(not_yours)?;
+    let asked = form.text("undo");
+    let mut outcome = Vec::new();
+    for id in form.all("id").take(MANY) {
+        let delivery_id = delivery_id(id).map_err(IntoResponse::into_response)?;
+        let command = Command::Undo {
+            person: person.clone(),
+            delivery_id,
+        };
+        let fault = match asked == id || asked == "all" {
+            true => app.engine.submit(command).await.err(),
+            false => None,
+        };
+        // Of all, those that are not held any more say themselves what they are.
+        let fault = fault.filter(|_| asked == id);
+        outcome.push((delivery_id, fault.map(|refusal| said(&refusal))));
+    }
+    together(&app, &signed, "Taken back", outcome).await
+}
+
+/// Where many were answered there is nothing to read.
+pub async fn to_inbox(_: Signed) -> Redirect {
+    Redirect::to("/")
 }
 
 fn verb(verdict: Verdict) -> &'static str {

@@ -5,7 +5,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Row, read::InboxAsk};
+use engine::{
+    Command, Row,
+    read::{Entry, InboxAsk},
+};
 use maud::{Markup, html};
 use serde_json::value::RawValue;
 use trail::Micros;
@@ -29,6 +32,8 @@ use crate::{
 
 /// Deliveries of the same agent shown beside.
 const BESIDE: usize = 8;
+/// Deliveries looked at for them, of those that changed last.
+const CHANGED: usize = 30;
 
 /// An item with its content.
 pub struct Item {
@@ -289,6 +294,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
                     li {
                         span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
+                        (outcome(entry))
                         a .place href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
                     }
                 }
@@ -299,20 +305,45 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
     })
 }
 
-/// Earlier ones of the same agent.
+/// What came of an attempt to tell the agent.
+fn outcome(entry: &Entry) -> Markup {
+    if entry.event_type != "webhook_attempted" {
+        return html! {};
+    }
+    let Ok(facts) = serde_json::from_str::<serde_json::Value>(entry.facts.get()) else {
+        return html! {};
+    };
+    let outcome = facts["outcome"].as_str().unwrap_or_default();
+    html! {
+        span .mark { (show::text(&outcome.replace('_', " "))) } " "
+        @if let Some(status) = facts["http_status"].as_u64() { "HTTP " (status) " " }
+        @if let Some(error) = facts["error"].as_str() { bdi .hint { (show::text(error)) } " " }
+    }
+}
+
+/// Earlier ones of the same agent: among those that changed last, and those
+/// that have not changed since this one came.
 async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
-    let ask = InboxAsk {
+    let this = &item.row.row;
+    let ask = |before, limit| InboxAsk {
         agent_id: Some(item.row.agent_id.to_string()),
-        limit: BESIDE + 1,
+        before,
+        limit,
         ..InboxAsk::default()
     };
-    let page = app.shared().inbox(ask).await?;
-    let others = page.rows.iter().filter(|row| row.row.id != item.row.row.id);
+    let changed = app.shared().inbox(ask(None, CHANGED)).await?.rows;
+    let before = u64::try_from(this.created_at.0).ok();
+    let unchanged = app.shared().inbox(ask(before, BESIDE)).await?.rows;
+    let mut others: Vec<Row> = changed.into_iter().chain(unchanged).collect();
+    others.retain(|row| row.row.no < this.no);
+    others.sort_unstable_by_key(|row| std::cmp::Reverse(row.row.no));
+    others.dedup_by_key(|row| row.row.no);
+    others.truncate(BESIDE);
     Ok(html! {
-        h2 #beside-title { "Also from this agent" }
-        @if page.rows.len() < 2 { p .hint { "Nothing else so far." } }
+        h2 #beside-title { "Earlier from this agent" }
+        @if others.is_empty() { p .hint { "Nothing." } }
         ul .plain {
-            @for row in others.take(BESIDE) {
+            @for row in &others {
                 li {
                     a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
                     " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }

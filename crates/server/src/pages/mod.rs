@@ -36,6 +36,7 @@ use axum::{
 
 use crate::App;
 
+pub use layout::in_words;
 pub use session::{TOKEN_HEADER, by_cookie};
 pub use sign_in::LINK_SECONDS;
 
@@ -53,7 +54,11 @@ pub fn router() -> Router<App> {
         .route("/items/{id}/preview", post(answer::previewed))
         .route("/items/{id}/snooze", post(item::snooze))
         .route("/items/{id}/erase", post(item::erase))
-        .route("/answers", post(answer::many))
+        .route("/answers", get(answer::to_inbox).post(answer::many))
+        .route(
+            "/answers/undo",
+            get(answer::to_inbox).post(answer::undo_many),
+        )
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(
             "/sign-in/{secret}",

@@ -27,8 +27,9 @@ const PAGES: [&str; 13] = [
     "/settings",
 ];
 /// Forms that are not about one item.
-const FORMS: [&str; 21] = [
+const FORMS: [&str; 22] = [
     "/answers",
+    "/answers/undo",
     "/you",
     "/you/sessions",
     "/sign-out",

@@ -283,3 +283,78 @@ async fn what_an_agent_says_it_is_stands_apart() {
     );
     assert_eq!(page.matches(provider).count(), 1);
 }
+
+#[tokio::test]
+async fn what_was_answered_together_is_taken_back_together() {
+    let scene = scene().await;
+    let mut ids = Vec::new();
+    for n in 0..12 {
+        ids.push(scene.deliver(json!(n.to_string())).await);
+    }
+    let mut fields = vec![("status", "approved"), ("confirmed", "yes")];
+    fields.extend(ids.iter().map(|id| ("id", id.as_str())));
+    let page = scene.ann.shown("/answers", &fields).await;
+    assert_eq!(page.matches(">Undo all<").count(), 1);
+    // One alone leaves the others to be taken back.
+    let one = [&[("undo", ids[3].as_str())], &fields[2..]].concat();
+    let page = scene.ann.shown("/answers/undo", &one).await;
+    assert_eq!(page.matches("It waits for an answer.").count(), 1);
+    assert_eq!(page.matches(">Undo<").count(), 11);
+    let all = [&[("undo", "all")], &fields[2..]].concat();
+    let page = scene.ann.shown("/answers/undo", &all).await;
+    assert_eq!(page.matches("It waits for an answer.").count(), 12);
+    assert!(!page.contains(">Undo"), "{page}");
+    for id in &ids {
+        scene.is_pending(id).await;
+    }
+    // A second time there is nothing to take back, and it says so.
+    let page = scene.ann.shown("/answers/undo", &one).await;
+    assert_eq!(page.matches("There is nothing to undo").count(), 1);
+    for path in ["/answers", "/answers/undo"] {
+        let answer = scene.ann.get(path).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("location")),
+            (303, Some("/"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_browser_is_told_on_a_page_and_a_program_as_a_problem() {
+    let scene = scene().await;
+    for (method, path, status) in [("GET", "/nowhere", 404), ("GET", "/sign-out", 405)] {
+        let page = scene
+            .house
+            .raw(method, path, &[("accept", "text/html,*/*;q=0.8")], "")
+            .await;
+        assert_eq!(page.status, status);
+        assert!(page.text().contains("To the inbox"), "{}", page.text());
+        let problem = scene
+            .house
+            .raw(method, path, &[("accept", "*/*")], "")
+            .await;
+        assert_eq!(problem.json()["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn beside_an_item_stand_those_that_came_before_it() {
+    let scene = scene().await;
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(scene.deliver(json!("x")).await);
+    }
+    let page = scene.ann.page(&format!("/items/{}", ids[2])).await;
+    let (_, beside) = page.split_once("Earlier from this agent").unwrap();
+    let place = |id: &String| beside.find(&format!("href=\"/items/{id}\""));
+    assert!(
+        place(&ids[1]).unwrap() < place(&ids[0]).unwrap(),
+        "{beside}"
+    );
+    assert!(
+        place(&ids[2]).is_none() && place(&ids[3]).is_none(),
+        "{beside}"
+    );
+    let page = scene.ann.page("/agents").await;
+    assert!(page.contains("4 deliveries, the last "), "{page}");
+}
