@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use store::{
-    AnswerRow, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane, StreamQuery,
-    SweepQuery,
+    AnswerRow, Aside, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane,
+    StreamQuery, SweepQuery,
 };
 use trail::{Header, Micros};
 use uuid::Uuid;
@@ -72,6 +72,7 @@ pub struct InboxAsk {
     pub statuses: Vec<Status>,
     pub test: Option<bool>,
     pub search: Option<String>,
+    pub aside: Option<Aside>,
     pub before: Option<u64>,
     pub limit: usize,
 }
@@ -208,6 +209,7 @@ impl Shared {
             statuses: ask.statuses.into_iter().map(project::status_code).collect(),
             test: ask.test,
             search: ask.search,
+            aside: ask.aside,
         };
         let query = InboxQuery {
             filter,

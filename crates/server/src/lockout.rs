@@ -1,6 +1,7 @@
 //! Guessing passwords gets slower the longer it goes on: for one name from one
 //! address, for one address whatever the names, and for one name from wherever.
-//! The last is generous, so that nobody can lock another person out for long.
+//! The last is generous and a matter of seconds, and it does not hold where the
+//! person has signed in before: nobody can lock another person out.
 //!
 //! Held in memory and bounded; a restart forgets it, which costs an attacker
 //! who can cause one more than it gains.
@@ -20,6 +21,11 @@ const FREE_NAME: u32 = 50;
 /// The first wait; each further try doubles it.
 const FIRST_SECONDS: i64 = 2;
 const LONGEST_SECONDS: i64 = 900;
+/// By name alone never longer: anyone can try a name.
+const LONGEST_BY_NAME_SECONDS: i64 = 5;
+/// Where people have signed in before is known for so long, for so many.
+const KNOWN_SECONDS: i64 = 90 * 86_400;
+const MOST_KNOWN: usize = 10_000;
 /// Tries older than this are forgotten.
 const FORGOTTEN_SECONDS: i64 = 3600;
 const MOST: usize = 100_000;
@@ -38,17 +44,33 @@ struct Tries {
 }
 
 #[derive(Debug, Default)]
-pub struct Lockout(Mutex<HashMap<Common, Tries>>);
+pub struct Lockout(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    tries: HashMap<Common, Tries>,
+    /// Who has signed in from where, and when last. Only a right password adds to it.
+    places: HashMap<(String, IpAddr), Micros>,
+}
 
 impl Lockout {
     /// Counts a try; an error says how many seconds to wait before the next.
     pub fn try_one(&self, name: &str, address: IpAddr, now: Micros) -> Result<(), u64> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let limits = of(name, address);
+        let been_here = known.places.get(&(name.to_owned(), address));
+        let been_here =
+            been_here.is_some_and(|last| now.0 - last.0 < KNOWN_SECONDS * Micros::SECOND);
+        let known = &mut known.tries;
         let waits = limits.iter().filter_map(|(common, free)| {
             let tries = known.get(common)?;
             let over = now.0 - tries.last.0;
-            let wait = wait_seconds(tries.count, *free) * Micros::SECOND - over;
+            let longest = match common {
+                Common::Name(_) if been_here => 0,
+                Common::Name(_) => LONGEST_BY_NAME_SECONDS,
+                _ => LONGEST_SECONDS,
+            };
+            let wait = wait_seconds(tries.count, *free).min(longest) * Micros::SECOND - over;
             (wait > 0).then(|| (wait / Micros::SECOND + 1) as u64)
         });
         if let Some(wait) = waits.max() {
@@ -75,11 +97,18 @@ impl Lockout {
     }
 
     /// The password was right: this person at this address starts afresh.
-    pub fn succeeded(&self, name: &str, address: IpAddr) {
+    pub fn succeeded(&self, name: &str, address: IpAddr, now: Micros) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (common, _) in of(name, address) {
-            known.remove(&common);
+            known.tries.remove(&common);
         }
+        let place = (name.to_owned(), address);
+        if known.places.len() >= MOST_KNOWN && !known.places.contains_key(&place) {
+            let oldest = known.places.iter().min_by_key(|(_, last)| last.0);
+            let oldest = oldest.map(|(place, _)| place.clone());
+            oldest.map(|place| known.places.remove(&place));
+        }
+        known.places.insert(place, now);
     }
 }
 
@@ -128,7 +157,7 @@ mod tests {
         assert_eq!(lockout.try_one("ann", HERE, at(2)), Ok(()));
         assert_eq!(lockout.try_one("ann", HERE, at(4)), Err(3));
         assert_eq!(lockout.try_one("ann", HERE, at(6)), Ok(()));
-        lockout.succeeded("ann", HERE);
+        lockout.succeeded("ann", HERE, at(6));
         assert_eq!(lockout.try_one("ann", HERE, at(6)), Ok(()));
     }
 
@@ -148,14 +177,36 @@ mod tests {
         let lockout = Lockout::default();
         let places = (0..200).take_while(|n| lockout.try_one("ann", address(*n), at(0)).is_ok());
         assert_eq!(places.count(), FREE_NAME as usize);
-        // Never for longer than a quarter of an hour, and an hour forgets it.
+        // By name for seconds only, however long it goes on.
         for n in 0..100 {
-            let _ = lockout.try_one("ann", address(1), at(n * 900));
+            let _ = lockout.try_one("ann", address(n), at(i64::from(n) * 5));
         }
         assert!(
             lockout
-                .try_one("ann", address(3), at(100 * 900 + 901))
-                .is_ok()
+                .try_one("ann", address(201), at(99 * 5))
+                .unwrap_err()
+                <= 6
         );
+        assert_eq!(lockout.try_one("ann", address(201), at(100 * 5)), Ok(()));
+        // From one place never for longer than a quarter of an hour.
+        for n in 0..100 {
+            let _ = lockout.try_one("ann", HERE, at(1000 + n * 900));
+        }
+        assert!(lockout.try_one("ann", HERE, at(1000 + 99 * 900)).is_err());
+        assert_eq!(lockout.try_one("ann", HERE, at(1000 + 100 * 900)), Ok(()));
+    }
+
+    #[test]
+    fn nobody_is_kept_out_by_others_who_try_their_name() {
+        let lockout = Lockout::default();
+        lockout.succeeded("ann", HERE, at(0));
+        for n in 0..200 {
+            let _ = lockout.try_one("ann", address(n), at(1));
+        }
+        assert!(lockout.try_one("ann", address(201), at(1)).is_err());
+        assert_eq!(lockout.try_one("ann", HERE, at(1)), Ok(()));
+        // That frees no one from the waits of their own place, nor anyone else.
+        while lockout.try_one("ann", HERE, at(1)).is_ok() {}
+        assert!(lockout.try_one("ann", HERE, at(2)).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use ::wake::limits;
 use axum::{
     Router,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{MethodRouter, delete, get, post, put},
 };
@@ -532,11 +532,22 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-async fn not_found() -> Problem {
-    Problem::not_found()
+async fn not_found(headers: HeaderMap) -> Response {
+    to_whom(&headers, Problem::not_found()).await
 }
 
-async fn wrong_method() -> Response {
+async fn wrong_method(headers: HeaderMap) -> Response {
     let detail = "This address does not take that method. See /openapi.json.";
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail).into_response()
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail);
+    to_whom(&headers, problem).await
+}
+
+/// A browser shows a page; a program reads a problem.
+async fn to_whom(headers: &HeaderMap, problem: Problem) -> Response {
+    let accepts = headers.get(header::ACCEPT);
+    let accepts = accepts.and_then(|accepts| accepts.to_str().ok());
+    match accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+        true => pages::in_words(problem.into_response()).await,
+        false => problem.into_response(),
+    }
 }

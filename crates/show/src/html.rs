@@ -210,7 +210,7 @@ impl Html {
     }
 
     /// Points out combining marks that are not shown.
-    fn pile(&mut self, times: usize) {
+    pub fn pile(&mut self, times: usize) {
         if self.begins_mark() {
             _ = write!(
                 self.out,
@@ -220,7 +220,7 @@ impl Html {
     }
 
     /// Points out a character that cannot be seen.
-    fn mark(&mut self, character: char, times: usize) {
+    pub fn mark(&mut self, character: char, times: usize) {
         if !self.begins_mark() {
             return;
         }

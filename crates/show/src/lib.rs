@@ -28,6 +28,7 @@ mod unshown;
 use maud::Markup;
 
 use cut::{clip, cut};
+use eye::{Eye, Piece};
 use html::Html;
 
 pub use excerpt::plain_excerpt;
@@ -95,6 +96,42 @@ pub fn text_diff(old: &str, new: &str) -> Markup {
         html.leave_out();
     }
     html.finish()
+}
+
+/// The characters of `text` that nobody can see, each with its line and name;
+/// `None` if there are none. An editor shows them as if they were not there.
+pub fn unseen_in(text: &str) -> Option<Markup> {
+    let mut html = Html::new(limits::MARKUP_BYTES, IN_RAW);
+    let (mut line, mut found) = (1, 0);
+    let mut eye = Eye::default();
+    html.within(tag::UL, |html| {
+        for piece in eye.look(text) {
+            if let Piece::Seen(seen) = piece {
+                line += seen.matches('\n').count();
+                continue;
+            }
+            found += 1;
+            if found > limits::UNSEEN_LISTED {
+                html.within(tag::LI, |html| html.ours("… and more"));
+                break;
+            }
+            html.within(tag::LI, |html| {
+                html.ours("Line ");
+                html.number(line);
+                html.ours(": ");
+                match piece {
+                    Piece::Unseen(character, times) => {
+                        html.mark(character, times);
+                        html.ours(" ");
+                        html.text(&unseen::name(character));
+                    }
+                    Piece::Piled(times) => html.pile(times),
+                    Piece::Seen(_) => {}
+                }
+            });
+        }
+    });
+    (found > 0).then(|| html.finish())
 }
 
 /// Whether a browser can put the exact `text` into an editor in no time. It can

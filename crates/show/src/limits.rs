@@ -62,6 +62,10 @@ pub const JSON_DEPTH: usize = 64;
 pub const JSON_DEPTH_READ: usize = 512;
 /// Levels that are open at first: the shape is seen without a click.
 pub const JSON_OPEN_LEVELS: usize = 2;
+/// The same for what has only a few members, and hides little room.
+pub const JSON_OPEN_LEVELS_SMALL: usize = 5;
+/// So few.
+pub const JSON_SMALL: usize = 3;
 /// A longer string or number is folded, with this much of it in the fold.
 pub const JSON_SHORT_CHARS: usize = 200;
 /// What is shown of one unfolded string or number.
@@ -80,3 +84,6 @@ pub const WORD_LINE_BYTES: usize = 2_000;
 pub const WORD_EDITS: usize = 100;
 /// Steps for comparing words in one diff; afterwards lines stand without marks.
 pub const WORD_STEPS: usize = 2_000_000;
+
+/// So many unseen characters are listed by their lines.
+pub const UNSEEN_LISTED: usize = 50;

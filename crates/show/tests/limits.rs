@@ -206,7 +206,11 @@ fn json_shows_only_so_many_members_and_levels() {
     let deeper = levels(limits::JSON_DEPTH_READ);
     assert_eq!(count(&deeper, "<details"), limits::JSON_DEPTH);
     assert!(deeper.ends_with(NOTE));
-    assert_eq!(count(&deeper, "<details open>"), limits::JSON_OPEN_LEVELS);
+    // What has few members is open further down.
+    let open = |tree: &str| count(tree, "<details open>");
+    assert_eq!(open(&deeper), limits::JSON_OPEN_LEVELS_SMALL);
+    let wide = tree(&format!("{}7{}", "[1,2,3,".repeat(9), "]".repeat(9)));
+    assert_eq!(open(&wide), limits::JSON_OPEN_LEVELS);
 
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(details(&deep, Format::Json).format, Format::Text);
@@ -275,4 +279,15 @@ fn texts_that_are_too_different_are_replaced_as_a_whole() {
     let huge = text_diff(&lines("a").repeat(20), &lines("b").repeat(20)).0;
     assert!(huge.ends_with(NOTE));
     assert!(count(&huge, "<tr") <= limits::LINES);
+}
+
+#[test]
+fn only_so_many_unseen_characters_are_listed_each_with_its_line() {
+    assert!(show::unseen_in("a\r\nb\t👩\u{200D}🚀").is_none());
+    let few = show::unseen_in("a\n\u{202E}b\u{200B}\u{200B}").unwrap().0;
+    assert_eq!(count(&few, "Line 2: "), 2, "{few}");
+    assert!(few.contains("U+200B ×2") && few.contains("RIGHT-TO-LEFT OVERRIDE</li>"));
+    let many = show::unseen_in(&"\u{202E}x\n".repeat(1000)).unwrap().0;
+    assert_eq!(count(&many, "<li"), limits::UNSEEN_LISTED + 1);
+    assert!(many.contains("and more"), "{many}");
 }

@@ -28,7 +28,7 @@ use uuid::Uuid;
 pub use batch::{Batch, Loaded, Needs};
 pub use error::Error;
 pub use query::{
-    EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
+    Aside, EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
 };
 pub use rows::*;
 /// The file of a store in its directory.
@@ -101,7 +101,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;
     /// Those among these deliveries that a person has looked at.
     async fn seen(&self, name: &str, ids: Vec<Uuid>) -> Result<HashSet<Uuid>>;
-    /// What is out of a person's sight now, at most `limit`, and until when.
+    /// What waits and is out of a person's sight now, at most `limit`, and until when.
     async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>>;
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
     async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>>;
@@ -114,6 +114,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// How many deliveries of each of these streams wait for an answer; those
     /// without any are left out.
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>>;
+    /// The same of all there are, answered or not.
+    async fn deliveries(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>>;
     /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
     async fn accounts(&self) -> Result<Vec<AccountRow>>;

@@ -34,6 +34,17 @@ pub struct InboxFilter {
     pub test: Option<bool>,
     /// Words that must all occur.
     pub search: Option<String>,
+    /// What one person has put aside is left out, or is all there is.
+    pub aside: Option<Aside>,
+}
+
+/// What a person has put aside, as it stands at one moment.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    pub name: String,
+    pub now: Micros,
+    /// Whether it alone is wanted, rather than all else.
+    pub only: bool,
 }
 
 /// What changed last comes first: a new delivery, or one just answered. A

@@ -452,6 +452,7 @@ async fn inbox_pages_equal_the_model_for_every_filter(backend: impl Backend) {
             statuses: some(&mut dice),
             test: dice.one_in(2).then(|| dice.one_in(2)),
             search: (!searched.is_empty()).then(|| searched.join(" ")),
+            aside: None,
         };
         let limit = *dice.pick(&[1, 3, 20, 100]);
         let expected = world.inbox(&filter, &searched);

@@ -58,6 +58,12 @@ async fn show(
         shown.push((agent, newest(app, &agent.agent_id).await?));
     }
     let next = agents.next().and(shown.last());
+    let names = app.shared().agents();
+    let streams = shown
+        .iter()
+        .filter_map(|(agent, _)| names.stream(&agent.agent_id));
+    let deliveries = app.shared().store.deliveries(streams.collect()).await?;
+    let deliveries = |agent_id: &str| deliveries.get(&names.stream(agent_id)?).copied();
     let mut keys = by_agent(
         &accounts,
         shown.iter().map(|(agent, _)| agent.agent_id.as_str()),
@@ -76,7 +82,7 @@ async fn show(
                 p .about {
                     "Owned by " (agent.owner) ". "
                     @match last {
-                        Some(row) => { "Last delivery " (when::ago(row.row.created_at, now)) ". " },
+                        Some(row) => { (counted(deliveries(&agent.agent_id).unwrap_or(1))) ", the last " (when::ago(row.row.created_at, now)) ". " },
                         None => "No delivery yet. ",
                     }
                     a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
@@ -91,6 +97,13 @@ async fn show(
         @if signed.is_owner() { (new_key(signed)) }
     };
     Ok(layout(signed, "/agents", "Agents", main))
+}
+
+fn counted(deliveries: u64) -> String {
+    match deliveries {
+        1 => "1 delivery".to_owned(),
+        many => format!("{many} deliveries"),
+    }
 }
 
 /// An agent's newest delivery, among those that changed last.

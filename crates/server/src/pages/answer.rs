@@ -7,16 +7,21 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{Command, Refusal};
-use inbox::{Answer, Person, Request, Verdict, answer::EDITED_BYTES, event::Channel};
+use inbox::{
+    Answer, Person, Request, Verdict,
+    answer::{EDITED_BYTES, FEEDBACK_CHARS},
+    event::Channel,
+};
 use maud::{Markup, html};
+use uuid::Uuid;
 
 use crate::{
-    App,
+    App, Problem,
     pages::{
         form::{Form, SignedForm},
-        item::{Item, plain},
-        layout::{notice, page, token},
-        session::Signed,
+        item::{self, Item},
+        layout::{notice, page, plain as plain_page, token},
+        session::{Signed, by_cookie},
     },
     path::{Path, delivery_id},
 };
@@ -25,10 +30,85 @@ use crate::{
 const HOLD_SECONDS: i64 = 5;
 /// Every character may be sent as three.
 const FORM_BYTES: usize = 3 * EDITED_BYTES + (256 << 10);
+/// So much is read of someone whose session has ended, to be shown to them again.
+const STRANGERS_BYTES: usize = 256 << 10;
+/// After an answer: the changes were seen, and are not to be sent.
+const AS_DELIVERED: &str = "-as-delivered";
 /// Answered together, at the most.
 const MANY: usize = 200;
 
-pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
+/// What was typed and has not become an answer, and why not.
+#[derive(Debug)]
+pub struct Draft {
+    feedback: String,
+    /// The content as an editor left it; `None` if there was no editor.
+    edited: Option<String>,
+    said: Said,
+}
+
+#[derive(Debug)]
+enum Said {
+    /// Why it was refused.
+    Fault(String),
+    /// The content was changed, and this answer would not send it.
+    Changed(Verdict),
+    /// Nothing: the changes were to be looked at.
+    Preview,
+}
+
+impl Draft {
+    fn new(form: &Form, said: Said) -> Draft {
+        let has_editor = !form.text("edited_as").is_empty();
+        Draft {
+            feedback: form.text("feedback").to_owned(),
+            edited: has_editor.then(|| in_editor(form.text("edited"))),
+            said,
+        }
+    }
+
+    fn fault(form: &Form, fault: impl Into<String>) -> Draft {
+        Draft::new(form, Said::Fault(fault.into()))
+    }
+
+    /// Said at the head of the item.
+    pub fn alert(&self) -> Markup {
+        html! {
+            @match &self.said {
+                Said::Fault(fault) => p .fault role="alert" { (show::text(fault)) },
+                Said::Changed(verdict) => p .fault role="alert" {
+                    "You changed the content: send your version (Redirect), or " (verb(*verdict)) " it as delivered?"
+                },
+                Said::Preview => {},
+            }
+        }
+    }
+
+    /// What was typed, where the item takes no answer any more.
+    pub fn unsent(&self, original: &str) -> Markup {
+        let edited = self.edited.as_deref();
+        let edited = edited.filter(|edited| *edited != in_editor(original));
+        html! {
+            @if edited.is_some() || !self.feedback.trim().is_empty() {
+                section .unsent aria-labelledby="unsent-title" {
+                    h2 #unsent-title { "Your text, not sent" }
+                    (to_copy("unsent-feedback", "Feedback", &self.feedback))
+                    @if let Some(edited) = edited { (to_copy("unsent-edited", "The content, as you changed it", edited)) }
+                }
+            }
+        }
+    }
+}
+
+fn to_copy(id: &str, label: &str, text: &str) -> Markup {
+    html! {
+        @if !text.trim().is_empty() && show::can_be_edited(text) {
+            label for=(id) { (label) }
+            textarea #(id) rows="6" readonly { "\n" (text) }
+        }
+    }
+}
+
+pub fn form(signed: &Signed, item: &Item, aside: bool, draft: Option<&Draft>) -> Markup {
     let id = item.row.row.id;
     html! {
         section .answer aria-labelledby="answer-title" {
@@ -36,13 +116,11 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
             form method="post" action=(format!("/items/{id}/answer")) {
                 (token(signed))
                 label for="feedback" { "Feedback " span .hint { "goes to the agent with your answer" } }
-                textarea #feedback name="feedback" rows="2" {}
-                (editor(item))
-                div .verdicts {
-                    button .main name="status" value="approved" data-key="a" { "Approve" }
-                    button name="status" value="rejected" data-key="r" { "Reject" }
-                    button name="status" value="redirected" data-key="e" { "Redirect" }
+                textarea #feedback name="feedback" rows="2" maxlength=(FEEDBACK_CHARS) {
+                    "\n" (draft.map_or("", |draft| &draft.feedback))
                 }
+                (editor(item, draft))
+                (verdicts(draft))
             }
             form .aside method="post" action=(format!("/items/{id}/snooze")) {
                 (token(signed))
@@ -64,42 +142,162 @@ pub fn form(signed: &Signed, item: &Item, aside: bool) -> Markup {
     }
 }
 
-/// The content to be changed, exactly as it is.
-fn editor(item: &Item) -> Markup {
-    let details = item.details.as_ref().map(|details| details.get());
-    let is_object = details.is_some_and(|details| details.starts_with('{'));
-    let text = details.map(plain).unwrap_or_default();
-    if !show::can_be_edited(&text) {
+/// The answers to choose from. Only a redirect sends the content, so only there
+/// it must be fit to be sent.
+fn verdicts(draft: Option<&Draft>) -> Markup {
+    let changed = draft.and_then(|draft| match draft.said {
+        Said::Changed(verdict) => Some(verdict),
+        _ => None,
+    });
+    html! {
+        div .verdicts {
+            @if let Some(verdict) = changed {
+                button .main name="status" value="redirected" { "Send your version (Redirect)" }
+                button name="status" value=(format!("{}{AS_DELIVERED}", verdict.as_str())) formnovalidate {
+                    (doing(verdict)) " it as delivered"
+                }
+            } @else {
+                button .main name="status" value="approved" data-key="a" formnovalidate { "Approve" }
+                button name="status" value="rejected" data-key="r" formnovalidate { "Reject" }
+                button name="status" value="redirected" data-key="e" { "Redirect" }
+            }
+        }
+    }
+}
+
+/// The content to be changed, as it is.
+fn editor(item: &Item, draft: Option<&Draft>) -> Markup {
+    let is_object = item.is_object();
+    let original = item.original();
+    if !show::can_be_edited(&original) {
         let hint = "A browser cannot edit this content exactly, or not in time. Through the API it can be changed.";
         return html! { p .hint { (hint) } };
     }
+    let typed = draft.and_then(|draft| draft.edited.as_deref());
+    let typed = typed.filter(|typed| show::can_be_edited(typed));
+    let asked = draft.is_some_and(|draft| matches!(draft.said, Said::Preview));
+    let changed = typed.filter(|typed| asked || *typed != in_editor(&original));
     html! {
-        details #redirect {
+        details #redirect open[changed.is_some()] {
             summary { "Change it" }
             label for="edited" {
                 @if is_object { "The content, as JSON" } @else { "The content" }
             }
             input type="hidden" name="edited_as" value=(if is_object { "json" } else { "text" });
             textarea #edited name="edited" rows="12" spellcheck="false" data-json[is_object] {
-                "\n" (text)
+                "\n" (typed.unwrap_or(&original))
             }
             p #edited-said .hint role="status" {}
+            button .ask name="status" value="preview" formnovalidate { "Preview" }
+            @if !is_object && as_sent(&in_editor(&original), &original) != original {
+                p .hint { "No browser keeps all line ends and controls of this content. If you change it, they become plain line ends." }
+            }
+            (preview(&original, is_object, changed))
+            @if asked { button name="status" value="redirected" { "Redirect" } }
         }
     }
+}
+
+/// What was changed, and what of it no editor shows.
+fn preview(original: &str, is_object: bool, changed: Option<&str>) -> Markup {
+    let sent = changed.map(|typed| match is_object {
+        true => typed.to_owned(),
+        false => as_sent(typed, original),
+    });
+    html! {
+        div #preview {
+            @if let Some(unseen) = show::unseen_in(sent.as_deref().unwrap_or(original)) {
+                p .hint { "The editor does not show these:" }
+                (unseen)
+            }
+            @if let Some(sent) = &sent {
+                h3 { "What you changed" }
+                (show::text_diff(original, sent))
+            }
+        }
+    }
+}
+
+/// The same while one types.
+pub async fn previewed(
+    State(app): State<App>,
+    Path(id): Path,
+    SignedForm { form, .. }: SignedForm<FORM_BYTES>,
+) -> Result<Response, Response> {
+    let item = Item::find(&app, &id)
+        .await
+        .map_err(IntoResponse::into_response)?;
+    let typed = in_editor(form.text("edited"));
+    let shown = preview(&item.original(), item.is_object(), Some(&typed));
+    Ok(plain_page(StatusCode::OK, "What you changed", shown))
 }
 
 pub async fn answer(
     State(app): State<App>,
     Path(id): Path,
-    SignedForm { signed, form }: SignedForm<FORM_BYTES>,
+    request: axum::extract::Request,
 ) -> Result<Response, Response> {
-    let item = Item::find(&app, &id)
+    let (parts, body) = request.into_parts();
+    let Some(signed) = by_cookie(&parts.headers, &app) else {
+        let form = Form::open(&app, &parts.headers, body, STRANGERS_BYTES).await?;
+        return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
+    };
+    let form = Form::open(&app, &parts.headers, body, FORM_BYTES).await?;
+    let (status, draft) = match attempt(&app, &signed, &id, &form).await? {
+        // The item says what was answered, and offers to undo it.
+        Ok(()) => return Ok(Redirect::to(&format!("/items/{id}")).into_response()),
+        Err(refused) => refused,
+    };
+    item::again(&app, &signed, &id, status, &draft)
+        .await
+        .map_err(IntoResponse::into_response)
+}
+
+/// Someone whose session ended while they wrote keeps what they wrote.
+fn signed_out(id: &str, draft: &Draft) -> Response {
+    let wrote = draft.edited.as_deref().unwrap_or_default();
+    if wrote.is_empty() && draft.feedback.is_empty() {
+        return Redirect::to("/sign-in").into_response();
+    }
+    let next: String =
+        url::form_urlencoded::byte_serialize(format!("/items/{id}").as_bytes()).collect();
+    let main = html! {
+        h1 { "You were signed out" }
+        p { "Nothing was sent. Copy what you wrote, then "
+            a href=(format!("/sign-in?next={next}")) { "sign in" } " and answer again." }
+        (draft.unsent(""))
+    };
+    plain_page(StatusCode::UNAUTHORIZED, "You were signed out", main)
+}
+
+type Refused = (StatusCode, Draft);
+
+async fn attempt(
+    app: &App,
+    signed: &Signed,
+    id: &str,
+    form: &Form,
+) -> Result<Result<(), Refused>, Response> {
+    let refused = |status, why: &str| Ok(Err((status, Draft::fault(form, why))));
+    let item = Item::find(app, id)
         .await
         .map_err(IntoResponse::into_response)?;
-    let person = person(&signed).ok_or_else(not_yours)?;
-    let request = match request(&form, &item) {
+    if form.text("token") != signed.token {
+        let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
+        return refused(StatusCode::FORBIDDEN, why);
+    }
+    let Some(person) = person(signed) else {
+        return refused(StatusCode::FORBIDDEN, NOT_YOURS);
+    };
+    let request = match request(form, &item) {
         Ok(request) => request,
-        Err(fault) => return Ok(back(&id, &fault)),
+        Err(said) => {
+            let status = match said {
+                Said::Preview => StatusCode::OK,
+                _ => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            return Ok(Err((status, Draft::new(form, said))));
+        }
     };
     let command = Command::Respond {
         person,
@@ -107,18 +305,31 @@ pub async fn answer(
         request,
     };
     match app.engine.submit(command).await {
-        // The item says what was answered, and offers to undo it.
-        Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
-        Err(refusal) => Ok(back(&id, &said(&refusal))),
+        Ok(_) => Ok(Ok(())),
+        Err(refusal) => {
+            let why = said(&refusal);
+            refused(Problem::from(refusal).status(), &why)
+        }
     }
 }
 
 /// What the form asks for, in the words of the inbox.
-fn request(form: &Form, item: &Item) -> Result<Request, String> {
-    let verdict = Verdict::parse(form.text("status")).ok_or("Choose an answer.")?;
+fn request(form: &Form, item: &Item) -> Result<Request, Said> {
+    let fault = |why: &str| Said::Fault(why.to_owned());
+    let asked = form.text("status");
+    if asked == "preview" {
+        return Err(Said::Preview);
+    }
+    let as_delivered = asked.strip_suffix(AS_DELIVERED);
+    let verdict = Verdict::parse(as_delivered.unwrap_or(asked));
+    let verdict = verdict.ok_or_else(|| fault("Choose an answer."))?;
     let feedback = Some(form.text("feedback").trim()).filter(|text| !text.is_empty());
     let edited = match verdict {
-        Verdict::Redirected => edited(form, item)?,
+        Verdict::Redirected => edited(form, item).map_err(Said::Fault)?,
+        // Nobody's changes are thrown away without a word.
+        _ if as_delivered.is_none() && is_changed(form, item) => {
+            return Err(Said::Changed(verdict));
+        }
         _ => None,
     };
     let body = serde_json::json!({
@@ -130,35 +341,56 @@ fn request(form: &Form, item: &Item) -> Result<Request, String> {
         body.truncate(body.len() - 1);
         body.push_str(&format!(",\"edited_content\":{edited}}}"));
     }
-    Request::parse(body.as_bytes()).map_err(|fault| fault.to_string())
+    Request::parse(body.as_bytes()).map_err(|why| fault(&why.to_string()))
+}
+
+/// Whether there was an editor, and it holds something else than at first.
+fn is_changed(form: &Form, item: &Item) -> bool {
+    !form.text("edited_as").is_empty()
+        && in_editor(form.text("edited")) != in_editor(&item.original())
 }
 
 /// The edited content as JSON text; `None` if nothing was changed, or if there
 /// was no editor.
 fn edited(form: &Form, item: &Item) -> Result<Option<String>, String> {
-    let text = form.text("edited");
-    if form.text("edited_as").is_empty() {
+    if !is_changed(form, item) {
         return Ok(None);
     }
-    let before = item.details.as_ref().map(|details| plain(details.get()));
-    if text == before.unwrap_or_default() {
-        return Ok(None);
-    }
+    let text = in_editor(form.text("edited"));
     match form.text("edited_as") {
         "json" => match trail::json::scan(text.as_bytes(), trail::json::Rules::REQUEST) {
             Ok(()) if text.trim_start().starts_with('{') => Ok(Some(text.trim().to_owned())),
             Ok(()) => Err("The content must stay a JSON object.".to_owned()),
             Err(fault) => Err(format!("The content is {fault}.")),
         },
-        _ => serde_json::to_string(text)
+        _ => serde_json::to_string(&as_sent(&text, &item.original()))
             .map(Some)
             .map_err(|error| error.to_string()),
     }
 }
 
-fn back(id: &str, fault: &str) -> Response {
-    let fault: String = url::form_urlencoded::byte_serialize(fault.as_bytes()).collect();
-    Redirect::to(&format!("/items/{id}?fault={fault}")).into_response()
+/// What becomes of a text in a browser's editor: one kind of line end, and no NUL.
+fn in_editor(text: &str) -> String {
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .replace('\0', "\u{FFFD}")
+}
+
+/// An edited text with the line ends of the original, if these are all alike.
+fn as_sent(text: &str, original: &str) -> String {
+    let both = original.matches("\r\n").count();
+    match both > 0
+        && [b'\r', b'\n']
+            .iter()
+            .all(|end| count(original, *end) == both)
+    {
+        true => text.replace('\n', "\r\n"),
+        false => text.to_owned(),
+    }
+}
+
+fn count(text: &str, byte: u8) -> usize {
+    text.bytes().filter(|found| *found == byte).count()
 }
 
 /// A refusal, for people.
@@ -173,15 +405,16 @@ fn person(signed: &Signed) -> Option<Person> {
     })
 }
 
+const NOT_YOURS: &str = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
+
 fn not_yours() -> Response {
-    let text = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
-    notice(StatusCode::FORBIDDEN, "Not yours to answer", text)
+    notice(StatusCode::FORBIDDEN, "Not yours to answer", NOT_YOURS)
 }
 
 pub async fn undo(
     State(app): State<App>,
     Path(id): Path,
-    SignedForm { signed, .. }: SignedForm,
+    SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
     let person = person(&signed).ok_or_else(not_yours)?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
@@ -191,7 +424,13 @@ pub async fn undo(
     };
     match app.engine.submit(command).await {
         Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
-        Err(refusal) => Ok(back(&id, &said(&refusal))),
+        Err(refusal) => {
+            let draft = Draft::fault(&form, said(&refusal));
+            let status = Problem::from(refusal).status();
+            item::again(&app, &signed, &id, status, &draft)
+                .await
+                .map_err(IntoResponse::into_response)
+        }
     }
 }
 
@@ -235,9 +474,10 @@ pub async fn many(
             },
         };
         let answered = app.engine.submit(command).await;
-        outcome.push((item, answered.map_err(|refusal| said(&refusal)).err()));
+        let fault = answered.map_err(|refusal| said(&refusal)).err();
+        outcome.push((item.row.row.id, fault));
     }
-    Ok(told(&signed, verdict, &outcome))
+    together(&app, &signed, verdict.as_str(), outcome).await
 }
 
 fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
@@ -267,25 +507,84 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
     page(signed, "/", "Answer together", main)
 }
 
-fn told(signed: &Signed, verdict: Verdict, outcome: &[(Item, Option<String>)]) -> Response {
+/// What became of those answered together, each as it stands now, with what
+/// was refused. What is still held can be taken back, one or all.
+async fn together(
+    app: &App,
+    signed: &Signed,
+    title: &str,
+    outcome: Vec<(Uuid, Option<String>)>,
+) -> Result<Response, Response> {
+    let mut items = Vec::new();
+    for (id, fault) in outcome {
+        let item = Item::find(app, &id.to_string()).await;
+        items.push((item.map_err(IntoResponse::into_response)?, fault));
+    }
+    let mine = |item: &Item| {
+        let held = item.row.held();
+        held.is_some_and(|(by, ..)| by == signed.user.name)
+    };
+    let held = items.iter().filter(|(item, _)| mine(item)).count();
     let main = html! {
-        h1 { (verdict.as_str()) }
-        ol .rows {
-            @for (item, fault) in outcome {
-                li .row {
-                    a .head href=(format!("/items/{}", item.row.row.id)) { (show::text(&item.row.row.headline)) }
-                    @match fault {
-                        Some(fault) => p .fault { (fault) },
-                        None => form method="post" action=(format!("/items/{}/undo", item.row.row.id)) {
-                            (token(signed)) button .quiet { "Undo" }
-                        },
+        h1 { (title) }
+        form method="post" action="/answers/undo" {
+            (token(signed))
+            @if held > 1 { p { button name="undo" value="all" { "Undo all" } } }
+            ol .rows {
+                @for (item, fault) in &items {
+                    @let id = item.row.row.id;
+                    li .row {
+                        input type="hidden" name="id" value=(id);
+                        a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
+                        @if let Some(fault) = fault { p .fault { (fault) } }
+                        @else if mine(item) { button .quiet name="undo" value=(id) { "Undo" } }
+                        @else if item.is_open() { p .hint { "It waits for an answer." } }
+                        @else { p .hint { (item.row.status().as_str()) } }
                     }
                 }
             }
         }
         p { a href="/" autofocus { "To the inbox" } }
     };
-    page(signed, "/", verdict.as_str(), main)
+    Ok(page(signed, "/", title, main))
+}
+
+/// Takes back what was answered together, one or all, and shows them again.
+pub async fn undo_many(
+    State(app): State<App>,
+    SignedForm { signed, form }: SignedForm,
+) -> Result<Response, Response> {
+    let person = person(&signed).ok_or_else(not_yours)?;
+    let asked = form.text("undo");
+    let mut outcome = Vec::new();
+    for id in form.all("id").take(MANY) {
+        let delivery_id = delivery_id(id).map_err(IntoResponse::into_response)?;
+        let command = Command::Undo {
+            person: person.clone(),
+            delivery_id,
+        };
+        let fault = match asked == id || asked == "all" {
+            true => app.engine.submit(command).await.err(),
+            false => None,
+        };
+        // Of all, those that are not held any more say themselves what they are.
+        let fault = fault.filter(|_| asked == id);
+        outcome.push((delivery_id, fault.map(|refusal| said(&refusal))));
+    }
+    together(&app, &signed, "Taken back", outcome).await
+}
+
+/// Where many were answered there is nothing to read.
+pub async fn to_inbox(_: Signed) -> Redirect {
+    Redirect::to("/")
+}
+
+fn verb(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Approved => "approve",
+        Verdict::Rejected => "reject",
+        Verdict::Redirected => "redirect",
+    }
 }
 
 fn doing(verdict: Verdict) -> &'static str {

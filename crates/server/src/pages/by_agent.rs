@@ -32,6 +32,7 @@ struct Group<'a> {
 /// The rows of a page under their agents, in the order in which these come up.
 pub async fn groups(
     app: &App,
+    filter: &Filter,
     sections: impl Iterator<Item = &Section>,
     now: Micros,
     signed: &Signed,
@@ -52,7 +53,11 @@ pub async fn groups(
             }
         }
     }
-    let streams = groups.iter().map(|group| group.stream).collect();
+    // Of one agent alone there is no more than the page itself leads on to.
+    let streams = match filter.agent {
+        Some(_) => Vec::new(),
+        None => groups.iter().map(|group| group.stream).collect(),
+    };
     let waiting = app.shared().store.waiting(streams).await?;
     Ok(html! {
         @for group in &groups {

@@ -167,7 +167,8 @@ fn curl(address: &str, agent_id: &str) -> String {
 fn python(address: &str, agent_id: &str) -> String {
     let (address, agent) = (string(address), string(agent_id));
     format!(
-        r#"import os, httpx
+        r#"# pip install httpx
+import os, httpx
 
 wake = httpx.Client(
     base_url={address},

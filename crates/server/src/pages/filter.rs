@@ -60,6 +60,8 @@ impl Filter {
         add("status", self.status.map(Status::as_str));
         add("days", self.days.map(|days| days.to_string()).as_deref());
         add("q", self.words.as_deref());
+        add("snoozed", self.snoozed.then_some("1"));
+        add("group", self.by_agent.then_some("agent"));
         add("before", Some(&before.to_string()));
         format!("{path}?{}", query.finish())
     }
@@ -71,6 +73,7 @@ impl Filter {
             statuses: statuses.to_vec(),
             test: None,
             search: self.words.clone(),
+            aside: None,
             before: self.before,
             limit,
         }
@@ -111,6 +114,7 @@ pub fn controls(app: &App, filter: &Filter, path: &str) -> Markup {
                     option value="agent" selected[filter.by_agent] { "By agent" }
                 }
             }
+            @if filter.snoozed { input type="hidden" name="snoozed" value="1"; }
             @if path == "/done" {
                 label .unseen-title for="status" { "Answer" }
                 select #status name="status" {

@@ -9,6 +9,7 @@ use axum::{
 };
 use engine::Row;
 use maud::{Markup, html};
+use store::Aside;
 use trail::Micros;
 use uuid::Uuid;
 use wake::{Kind, Status};
@@ -26,6 +27,8 @@ use crate::{
 
 /// Rows of one section, on one page.
 const ROWS: usize = 50;
+/// Pages read to fill one.
+const READS: usize = 4;
 /// What one person has put aside, at the most, is looked at.
 pub const SNOOZED: usize = 1000;
 
@@ -71,26 +74,35 @@ impl<'a> Eyes<'a> {
             });
         }
         let kinds = filter.kind.map_or(kinds.to_vec(), |kind| vec![kind]);
-        let page = self
-            .app
-            .shared()
-            .inbox(filter.ask(&kinds, statuses, ROWS))
-            .await?;
         let oldest = filter
             .days
             .map(|days| self.now.plus_seconds(-days * 86_400));
-        let mut rows = page.rows;
-        rows.retain(|row| {
-            self.snoozed.contains_key(&row.row.no) == filter.snoozed
-                && oldest.is_none_or(|oldest| row.row.created_at >= oldest)
-        });
+        let mut ask = filter.ask(&kinds, statuses, ROWS);
+        ask.aside = Some(Aside {
+            name: self.name.to_owned(),
+            now: self.now,
+            only: filter.snoozed,
+        })
+        .filter(|_| statuses.contains(&Status::Pending));
+        let (mut rows, mut next) = (Vec::new(), None);
+        // A page that is too short for its age is filled from the next.
+        for _ in 0..READS {
+            let page = self.app.shared().inbox(ask.clone()).await?;
+            let too_old = |row: &Row| oldest.is_some_and(|oldest| row.row.changed_at < oldest);
+            // What changed before that was also made before, and so is all after it.
+            let ended = filter.words.is_none() && page.rows.last().is_some_and(too_old);
+            let young = |row: &Row| oldest.is_none_or(|oldest| row.row.created_at >= oldest);
+            rows.extend(page.rows.into_iter().filter(young));
+            next = page.next.filter(|_| !ended);
+            if next.is_none() || rows.len() >= ROWS {
+                break;
+            }
+            ask.before = next;
+            ask.limit = ROWS - rows.len();
+        }
         let ids = rows.iter().map(|row| row.row.id).collect();
         let seen = self.app.shared().store.seen(self.name, ids).await?;
-        Ok(Section {
-            rows,
-            next: page.next,
-            seen,
-        })
+        Ok(Section { rows, next, seen })
     }
 }
 
@@ -113,24 +125,27 @@ pub async fn needs_you(
     let updates = eyes.section(&filter, &[Kind::Update], &pending).await?;
     let quiet = waiting
         .iter()
-        .all(|(_, _, section)| section.rows.is_empty());
+        .all(|(_, _, section)| section.rows.is_empty() && section.next.is_none());
     let groups = match filter.by_agent {
         true => {
             let sections = waiting.iter().map(|(_, _, section)| section);
-            Some(by_agent::groups(&app, sections, eyes.now, &signed).await?)
+            Some(by_agent::groups(&app, &filter, sections, eyes.now, &signed).await?)
         }
         false => None,
     };
     let list = html! {
         @if quiet {
-            p .calm { @if filter.narrows() { "Nothing here matches." } @else { "Nothing needs you." } }
+            p .calm { @if filter.narrows() || filter.before.is_some() { "Nothing here matches." } @else if filter.snoozed { "Nothing is put aside." } @else { "Nothing needs you." } }
         }
-        @if let Some(groups) = &groups { (groups) } @else { (by_type(&waiting, &filter, &eyes, &signed)) }
-        @if !updates.rows.is_empty() {
+        @if let Some(groups) = &groups {
+            (groups)
+            @for (kind, title, section) in &waiting { (more(section, &filter, "/", *kind, &format!("More: {}", title.to_lowercase()))) }
+        } @else { (by_type(&waiting, &filter, &eyes, &signed)) }
+        @if !updates.rows.is_empty() || updates.next.is_some() {
             details .update open[filter.kind == Some(Kind::Update)] {
                 summary { h2 { "Updates" } span .hint { (updates.rows.len()) @if updates.next.is_some() { " or more" } ", no answer needed" } }
                 (rows(&updates, &eyes, &signed))
-                (more(&updates, &filter, "/", Kind::Update))
+                (more(&updates, &filter, "/", Kind::Update, "More"))
             }
         }
     };
@@ -140,7 +155,7 @@ pub async fn needs_you(
         @if filter.by_agent { (by_agent::choice(&app, &filter).await?) }
         (whole(&signed, list))
         @if !eyes.snoozed.is_empty() && !filter.snoozed {
-            p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) " put aside" } }
+            p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) @if eyes.snoozed.len() == SNOOZED { " or more" } " put aside" } }
         }
     };
     Ok(page(&signed, "/", "Inbox", main))
@@ -155,11 +170,11 @@ fn by_type(
 ) -> Markup {
     html! {
         @for (kind, title, section) in waiting {
-            @if !section.rows.is_empty() {
+            @if !section.rows.is_empty() || section.next.is_some() {
                 section .(kind.as_str()) aria-labelledby=(format!("{}-title", kind.as_str())) {
                     h2 #(format!("{}-title", kind.as_str())) { (title) }
                     (rows(section, eyes, signed))
-                    (more(section, filter, "/", *kind))
+                    (more(section, filter, "/", *kind, "More"))
                 }
             }
         }
@@ -181,7 +196,7 @@ pub async fn done(
     let main = html! {
         h1 { "Done" }
         (controls(&app, &filter, "/done"))
-        @if section.rows.is_empty() { p .calm { "Nothing here yet." } }
+        @if section.rows.is_empty() && section.next.is_none() { p .calm { "Nothing here yet." } }
         (rows(&section, &eyes, &signed))
         @if let Some(next) = section.next {
             p { a rel="next" href=(filter.further("/done", next)) { "Earlier" } }
@@ -253,14 +268,14 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
     }
 }
 
-fn more(section: &Section, filter: &Filter, path: &str, kind: Kind) -> Markup {
+fn more(section: &Section, filter: &Filter, path: &str, kind: Kind, text: &str) -> Markup {
     let of_kind = Filter {
         kind: Some(kind),
         ..filter.clone()
     };
     html! {
         @if let Some(next) = section.next {
-            p { a rel="next" href=(of_kind.further(path, next)) { "More" } }
+            p { a rel="next" href=(of_kind.further(path, next)) { (text) } }
         }
     }
 }

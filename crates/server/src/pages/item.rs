@@ -1,10 +1,14 @@
 //! One item, whole: what it says, what can be answered, and what became of it.
 
 use axum::{
-    extract::{RawQuery, State},
+    extract::State,
+    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Row, read::InboxAsk};
+use engine::{
+    Command, Row,
+    read::{Entry, InboxAsk},
+};
 use maud::{Markup, html};
 use serde_json::value::RawValue;
 use trail::Micros;
@@ -15,8 +19,8 @@ use crate::{
     App, Problem,
     api::inbox::{self as api, asked},
     pages::{
-        answer,
-        form::{SignedForm, pairs},
+        answer::{self, Draft},
+        form::SignedForm,
         inbox::SNOOZED,
         layout::{page, token},
         owner::{self, OwnerForm},
@@ -28,6 +32,8 @@ use crate::{
 
 /// Deliveries of the same agent shown beside.
 const BESIDE: usize = 8;
+/// Deliveries looked at for them, of those that changed last.
+const CHANGED: usize = 30;
 
 /// An item with its content.
 pub struct Item {
@@ -55,6 +61,17 @@ impl Item {
         })
     }
 
+    /// The content as one edits it.
+    pub fn original(&self) -> String {
+        let details = self.details.as_ref();
+        details.map_or(String::new(), |details| plain(details.get()))
+    }
+
+    pub fn is_object(&self) -> bool {
+        let details = self.details.as_ref();
+        details.is_some_and(|details| details.get().starts_with('{'))
+    }
+
     pub fn is_open(&self) -> bool {
         self.row.status() == Status::Pending && self.row.held().is_none()
     }
@@ -64,17 +81,39 @@ pub async fn show(
     State(app): State<App>,
     signed: Signed,
     Path(id): Path,
-    RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let item = Item::find(&app, &id).await?;
     note_seen(&app, &signed, item.row.row.id).await?;
-    let fault = pairs(&query).find(|(name, _)| name == "fault");
-    let main = whole(&app, &signed, &item, fault.map(|(_, fault)| fault)).await?;
-    let title = match show::plain_excerpt(&item.row.row.headline, 80) {
+    let main = whole(&app, &signed, &item, None).await?;
+    Ok(page(&signed, "/", &title(&item), main))
+}
+
+/// The item with what was typed and has not become an answer.
+pub async fn again(
+    app: &App,
+    signed: &Signed,
+    id: &str,
+    status: StatusCode,
+    draft: &Draft,
+) -> Result<Response, Problem> {
+    let item = Item::find(app, id).await?;
+    let main = whole(app, signed, &item, Some(draft)).await?;
+    let mut shown = page(signed, "/", &title(&item), main);
+    *shown.status_mut() = status;
+    Ok(shown)
+}
+
+/// Where a form was sent to there is nothing to read: the item is.
+pub async fn back_to(_: Signed, Path(id): Path) -> Result<Response, Problem> {
+    let id = delivery_id(&id)?;
+    Ok(Redirect::to(&format!("/items/{id}")).into_response())
+}
+
+fn title(item: &Item) -> String {
+    match show::plain_excerpt(&item.row.row.headline, 80) {
         blank if blank.is_empty() => "A delivery".to_owned(),
         title => title,
-    };
-    Ok(page(&signed, "/", &title, main))
+    }
 }
 
 /// Noted once for each person, without JavaScript too. Nobody waits for it: an
@@ -98,20 +137,26 @@ async fn whole(
     app: &App,
     signed: &Signed,
     item: &Item,
-    fault: Option<String>,
+    draft: Option<&Draft>,
 ) -> Result<Markup, Problem> {
     let now = app.shared().clock.now();
     let delivery = &item.row.row;
     let store = &app.shared().store;
     let snoozed = store.snoozed(&signed.user.name, now, SNOOZED).await?;
     let aside = snoozed.contains_key(&delivery.no);
+    let answerable = item.is_open() && signed.may_answer();
+    let form = answerable.then(|| answer::form(signed, item, aside, draft));
     Ok(html! {
-        article .item data-id=(delivery.id) data-open=(item.is_open()) {
+        // With something typed on it, a page is not loaded again by itself.
+        article .item data-id=(delivery.id) data-open=(item.is_open() && draft.is_none()) {
             (heading(item, now))
-            @if let Some(fault) = &fault { p .fault role="alert" { (show::text(fault)) } }
-            (standing(signed, item, now))
+            @if let Some(draft) = draft { (draft.alert()) }
+            (standing(signed, item, now, draft.is_none()))
+            @if let Some(draft) = draft {
+                @match &form { Some(form) => (form), None => (draft.unsent(&item.original())) }
+            }
             (content(item))
-            @if item.is_open() && signed.may_answer() { (answer::form(signed, item, aside)) }
+            @if let (Some(form), None) = (&form, draft) { (form) }
             @if item.is_open() && !signed.may_answer() { p .hint { "You can read this and not answer it." } }
             (history(app, item, now).await?)
         }
@@ -126,7 +171,8 @@ fn heading(item: &Item, now: Micros) -> Markup {
             a .back href="/" { "Inbox" } " · "
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
             bdi .agent { (show::text(&item.row.agent_id)) }
-            " (" bdi { (show::text(&delivery.provider)) } ") "
+            ", which says it is "
+            bdi .own title="In the agent's own words" { (show::text(&delivery.provider)) } " "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }
@@ -142,7 +188,7 @@ fn heading(item: &Item, now: Micros) -> Markup {
 }
 
 /// What was answered, or is about to be.
-fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
+fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
     let delivery = &item.row.row;
     let text = |part: &Option<Box<RawValue>>| {
         let text = part
@@ -152,7 +198,7 @@ fn standing(signed: &Signed, item: &Item, now: Micros) -> Markup {
     };
     html! {
         @if let Some((by, verdict, until)) = item.row.held() {
-            div .standing role="status" data-until=(until) {
+            div .standing role="status" data-until=[live.then_some(until)] {
                 p { strong { (verdict.as_str()) } " by " (by) ", final " (when::until(until, now)) "." }
                 @if by == signed.user.name {
                     form method="post" action=(format!("/items/{}/undo", delivery.id)) { (token(signed)) button { "Undo" } }
@@ -248,6 +294,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
                     li {
                         span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
+                        (outcome(entry))
                         a .place href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
                     }
                 }
@@ -258,20 +305,45 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
     })
 }
 
-/// Earlier ones of the same agent.
+/// What came of an attempt to tell the agent.
+fn outcome(entry: &Entry) -> Markup {
+    if entry.event_type != "webhook_attempted" {
+        return html! {};
+    }
+    let Ok(facts) = serde_json::from_str::<serde_json::Value>(entry.facts.get()) else {
+        return html! {};
+    };
+    let outcome = facts["outcome"].as_str().unwrap_or_default();
+    html! {
+        span .mark { (show::text(&outcome.replace('_', " "))) } " "
+        @if let Some(status) = facts["http_status"].as_u64() { "HTTP " (status) " " }
+        @if let Some(error) = facts["error"].as_str() { bdi .hint { (show::text(error)) } " " }
+    }
+}
+
+/// Earlier ones of the same agent: among those that changed last, and those
+/// that have not changed since this one came.
 async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
-    let ask = InboxAsk {
+    let this = &item.row.row;
+    let ask = |before, limit| InboxAsk {
         agent_id: Some(item.row.agent_id.to_string()),
-        limit: BESIDE + 1,
+        before,
+        limit,
         ..InboxAsk::default()
     };
-    let page = app.shared().inbox(ask).await?;
-    let others = page.rows.iter().filter(|row| row.row.id != item.row.row.id);
+    let changed = app.shared().inbox(ask(None, CHANGED)).await?.rows;
+    let before = u64::try_from(this.created_at.0).ok();
+    let unchanged = app.shared().inbox(ask(before, BESIDE)).await?.rows;
+    let mut others: Vec<Row> = changed.into_iter().chain(unchanged).collect();
+    others.retain(|row| row.row.no < this.no);
+    others.sort_unstable_by_key(|row| std::cmp::Reverse(row.row.no));
+    others.dedup_by_key(|row| row.row.no);
+    others.truncate(BESIDE);
     Ok(html! {
-        h2 #beside-title { "Also from this agent" }
-        @if page.rows.len() < 2 { p .hint { "Nothing else so far." } }
+        h2 #beside-title { "Earlier from this agent" }
+        @if others.is_empty() { p .hint { "Nothing." } }
         ul .plain {
-            @for row in others.take(BESIDE) {
+            @for row in &others {
                 li {
                     a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
                     " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }

@@ -36,6 +36,7 @@ use axum::{
 
 use crate::App;
 
+pub use layout::in_words;
 pub use session::{TOKEN_HEADER, by_cookie};
 pub use sign_in::LINK_SECONDS;
 
@@ -45,11 +46,19 @@ pub fn router() -> Router<App> {
         .route("/done", get(inbox::done))
         .route("/items/{id}", get(item::show))
         .route("/items/{id}/raw", get(item::raw))
-        .route("/items/{id}/answer", post(answer::answer))
-        .route("/items/{id}/undo", post(answer::undo))
+        .route(
+            "/items/{id}/answer",
+            get(item::back_to).post(answer::answer),
+        )
+        .route("/items/{id}/undo", get(item::back_to).post(answer::undo))
+        .route("/items/{id}/preview", post(answer::previewed))
         .route("/items/{id}/snooze", post(item::snooze))
         .route("/items/{id}/erase", post(item::erase))
-        .route("/answers", post(answer::many))
+        .route("/answers", get(answer::to_inbox).post(answer::many))
+        .route(
+            "/answers/undo",
+            get(answer::to_inbox).post(answer::undo_many),
+        )
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(
             "/sign-in/{secret}",

@@ -65,11 +65,12 @@ async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Respons
         section aria-labelledby="password-title" {
             h2 #password-title { @if has.is_some() { "Change your password" } @else { "Choose a password" } }
             @if has.is_none() { p { "You came in by a link, which does not work again. Next time you need this." } }
+            @else if signed.by_fresh_link { p { "You have just come in by a link, so the old one is not asked for. That you set a new one is on the trail." } }
             @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
             form .narrow method="post" action="/you" {
                 (token(signed))
                 input type="hidden" name="username" value=(signed.user.name) autocomplete="username";
-                @if has.is_some() {
+                @if has.is_some() && !signed.by_fresh_link {
                     label for="old" { "Your password now" }
                     input #old name="old" type="password" autocomplete="current-password" required;
                 }
@@ -120,10 +121,13 @@ pub async fn set(
     let name = signed.user.name.clone();
     let has = app.shared().password(&name).await.ok().flatten().is_some();
     let now = app.shared().clock.now();
-    // Whoever sits down at an open page must not be able to try passwords.
-    let tried = app.limits.sign_in.try_one(&name, peer.address, now);
-    if has && (tried.is_err() || !is_right(&app, &name, form.text("old")).await) {
-        return show(&app, &signed, Some("That is not your password now.")).await;
+    // A link is made for whoever has forgotten it. Otherwise, whoever sits down
+    // at an open page must not be able to try passwords.
+    if has && !signed.by_fresh_link {
+        let tried = app.limits.sign_in.try_one(&name, peer.address, now);
+        if tried.is_err() || !is_right(&app, &name, form.text("old")).await {
+            return show(&app, &signed, Some("That is not your password now.")).await;
+        }
     }
     let new = form.text("new");
     if let Some(fault) = fault(new) {

@@ -4,15 +4,19 @@
 use account::{
     Role, User,
     secret::{self, SecretHash},
+    sign_in,
 };
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
-use trail::Hash;
+use trail::{Hash, Micros};
 
 use crate::{App, Settings};
+
+/// For so long a session that a link opened may replace a forgotten password.
+const FRESH_SECONDS: i64 = 900;
 
 /// Where a script says what a form says in its field `token`.
 pub const TOKEN_HEADER: &str = "wakeful-form";
@@ -25,6 +29,8 @@ pub struct Signed {
     pub hash: SecretHash,
     /// What a form of this session must carry.
     pub token: String,
+    /// Whether a sign-in link has only just brought them in.
+    pub by_fresh_link: bool,
 }
 
 impl Signed {
@@ -65,7 +71,10 @@ pub fn by_cookie(headers: &HeaderMap, app: &App) -> Option<Signed> {
     let now = app.shared().clock.now();
     let hash = secret::hash(secret);
     let (session, user) = accounts.user_by_session(&hash, now)?;
+    let age = now.0 - session.created_at.0;
     Some(Signed {
+        by_fresh_link: session.method == sign_in::Method::Link
+            && age < FRESH_SECONDS * Micros::SECOND,
         user: user.clone(),
         session_id: session.session_id.clone(),
         hash,

@@ -101,7 +101,8 @@ pub async fn with_password(
             form(name, next, Some(fault)),
         ));
     };
-    app.limits.sign_in.succeeded(name, peer.address);
+    let now = app.shared().clock.now();
+    app.limits.sign_in.succeeded(name, peer.address, now);
     Ok((cookie, Redirect::to(here(next))).into_response())
 }
 

@@ -12,7 +12,9 @@ pub(crate) use string::decode;
 
 use crate::{
     html::Html,
-    limits::{JSON_DEPTH, JSON_NODES, JSON_OPEN_LEVELS, TEXT_BYTES},
+    limits::{
+        JSON_DEPTH, JSON_NODES, JSON_OPEN_LEVELS, JSON_OPEN_LEVELS_SMALL, JSON_SMALL, TEXT_BYTES,
+    },
     tag,
 };
 use token::{NotJson, Token, Tokens};
@@ -145,8 +147,12 @@ impl<'t, S: Iterator<Item = usize>> Writer<'_, 't, S> {
         let size = self.sizes.next().unwrap_or_default();
         let level = self.open.len();
         let has_list = size > 0 && level < JSON_DEPTH;
+        let open_levels = match size <= JSON_SMALL {
+            true => JSON_OPEN_LEVELS_SMALL,
+            false => JSON_OPEN_LEVELS,
+        };
         if has_list {
-            self.html.open(match level < JSON_OPEN_LEVELS {
+            self.html.open(match level < open_levels {
                 true => tag::UNFOLDED,
                 false => tag::FOLDED,
             });

@@ -4,11 +4,13 @@
 //! page costs the same among ten deliveries and among a million. What no index
 //! is ordered by (tests, an agent's kinds, the other filters of a search) is
 //! checked on the way, and one request looks at no more than [`LOOKED_AT`] rows.
+//! What a person has put aside is passed over by its own table, which holds only
+//! what somebody put there by hand.
 
 use rusqlite::{Connection, params};
 
 use crate::{
-    DeliveryRow, InboxFilter, InboxPage, InboxQuery,
+    Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery,
     sqlite::{records, search},
 };
 
@@ -30,8 +32,9 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
             (places.collect(), found.rest)
         }
         None => {
-            let exact =
-                filter.test.is_none() && (filter.stream.is_none() || filter.kinds.is_empty());
+            let exact = filter.test.is_none()
+                && (filter.stream.is_none() || filter.kinds.is_empty())
+                && filter.aside.as_ref().is_none_or(|aside| !aside.only);
             let enough = if exact { query.limit + 1 } else { LOOKED_AT };
             let places = latest(connection, filter, before, enough)?;
             let last = places.last().filter(|_| places.len() == enough);
@@ -50,7 +53,7 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
             return Ok(InboxPage { rows, next: last });
         }
         let row = find.query_row([*no as i64], records::delivery)?;
-        if accepts(filter, &row) {
+        if accepts(filter, &row) && fits_aside(connection, filter, *no)? {
             rows.push(row);
         }
         last = Some(*place as u64);
@@ -67,25 +70,33 @@ fn latest(
 ) -> rusqlite::Result<Vec<Place>> {
     let mut places: Vec<Place> = Vec::new();
     let enough_rows = enough as i64;
+    let (name, now) = match &filter.aside {
+        Some(aside) if aside.only => return put_aside(connection, aside, before, enough),
+        Some(aside) => (Some(&*aside.name), aside.now.0),
+        None => (None, 0),
+    };
+    // Nobody has no name, and has put nothing aside.
+    let in_sight =
+        "NOT EXISTS (SELECT 1 FROM snoozed WHERE name = ?5 AND delivery = no AND until > ?6)";
     for status in or_all(&filter.statuses) {
         match filter.stream {
             Some(agent) => {
-                let mut find = connection.prepare_cached(
+                let mut find = connection.prepare_cached(&format!(
                     "SELECT changed_at, no FROM deliveries INDEXED BY deliveries_by_lane
-                     WHERE stream = ?1 AND status = ?2 AND changed_at < ?3
-                     ORDER BY changed_at DESC LIMIT ?4",
-                )?;
-                let bounds = params![agent as i64, status, before, enough_rows];
+                     WHERE stream = ?1 AND status = ?2 AND changed_at < ?3 AND {in_sight}
+                     ORDER BY changed_at DESC LIMIT ?4"
+                ))?;
+                let bounds = params![agent as i64, status, before, enough_rows, name, now];
                 collect(find.query(bounds)?, &mut places)?;
             }
             None => {
                 for kind in or_all(&filter.kinds) {
-                    let mut find = connection.prepare_cached(
+                    let mut find = connection.prepare_cached(&format!(
                         "SELECT changed_at, no FROM deliveries INDEXED BY deliveries_by_kind
-                         WHERE status = ?1 AND kind = ?2 AND changed_at < ?3
-                         ORDER BY changed_at DESC LIMIT ?4",
-                    )?;
-                    let bounds = params![status, kind, before, enough_rows];
+                         WHERE status = ?1 AND kind = ?2 AND changed_at < ?3 AND {in_sight}
+                         ORDER BY changed_at DESC LIMIT ?4"
+                    ))?;
+                    let bounds = params![status, kind, before, enough_rows, name, now];
                     collect(find.query(bounds)?, &mut places)?;
                 }
             }
@@ -95,6 +106,38 @@ fn latest(
     places.sort_unstable_by(|a, b| b.cmp(a));
     places.truncate(enough);
     Ok(places)
+}
+
+/// The latest places among what one person has put aside.
+fn put_aside(
+    connection: &Connection,
+    aside: &Aside,
+    before: i64,
+    enough: usize,
+) -> rusqlite::Result<Vec<Place>> {
+    let mut find = connection.prepare_cached(
+        "SELECT d.changed_at, d.no FROM snoozed s CROSS JOIN deliveries d ON d.no = s.delivery
+         WHERE s.name = ?1 AND s.until > ?2 AND d.changed_at < ?3
+         ORDER BY d.changed_at DESC LIMIT ?4",
+    )?;
+    let mut places = Vec::new();
+    let bounds = params![aside.name, aside.now.0, before, enough as i64];
+    collect(find.query(bounds)?, &mut places)?;
+    Ok(places)
+}
+
+/// Only a search comes upon what the filter's person has put aside, or has not.
+fn fits_aside(connection: &Connection, filter: &InboxFilter, no: u64) -> rusqlite::Result<bool> {
+    let (Some(aside), Some(_)) = (&filter.aside, &filter.search) else {
+        return Ok(true);
+    };
+    let mut find = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM snoozed WHERE name = ?1 AND delivery = ?2 AND until > ?3)",
+    )?;
+    let put: bool = find.query_row(params![aside.name, no as i64, aside.now.0], |row| {
+        row.get(0)
+    })?;
+    Ok(put == aside.only)
 }
 
 fn collect(mut rows: rusqlite::Rows<'_>, places: &mut Vec<Place>) -> rusqlite::Result<()> {

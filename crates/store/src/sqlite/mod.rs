@@ -384,8 +384,10 @@ impl Store for Sqlite {
         self.read(|connection| {
             connection
                 .prepare_cached(
-                    "SELECT delivery, until FROM snoozed WHERE name = ?1 AND until > ?2
-                     ORDER BY delivery DESC LIMIT ?3",
+                    "SELECT s.delivery, s.until FROM snoozed s
+                     LEFT JOIN deliveries d ON d.no = s.delivery
+                     WHERE s.name = ?1 AND s.until > ?2 AND coalesce(d.status, 0) = 0
+                     ORDER BY s.delivery DESC LIMIT ?3",
                 )?
                 .query_map(params![name, now.0, limit as i64], |row| {
                     Ok((records::number(row, 0)?, Micros(row.get(1)?)))
@@ -438,7 +440,12 @@ impl Store for Sqlite {
     }
 
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
-        self.read_long(move |connection| sweep::waiting(connection, &streams))
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[sweep::PENDING]))
+            .await
+    }
+
+    async fn deliveries(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[0, 1, 2, 3]))
             .await
     }
 

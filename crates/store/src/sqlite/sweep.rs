@@ -16,7 +16,7 @@ use crate::{
 
 /// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
 pub const LEVELS: u8 = 3;
-const PENDING: u8 = 0;
+pub const PENDING: u8 = 0;
 
 pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<SweepPage> {
     let since = query.since.map_or(i64::MIN, |since| since.0);
@@ -72,21 +72,28 @@ fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<AnswerRow>> {
     rows.next()?.map(records::answer).transpose()
 }
 
-/// How many deliveries of each of these streams are pending: kept numbers, one
-/// look-up for each.
-pub fn waiting(connection: &Connection, streams: &[u64]) -> rusqlite::Result<HashMap<u64, u64>> {
-    let mut waiting = HashMap::new();
+/// How many deliveries of each of these streams have one of these statuses: kept
+/// numbers, one look-up for each.
+pub fn kept(
+    connection: &Connection,
+    streams: &[u64],
+    statuses: &[u8],
+) -> rusqlite::Result<HashMap<u64, u64>> {
+    let mut kept = HashMap::new();
     for stream in streams {
-        let lane = Lane {
-            stream: *stream,
-            status: PENDING,
-        };
-        let pending = count(connection, lane, None)?;
-        if pending > 0 {
-            waiting.insert(*stream, pending);
+        let mut sum = 0;
+        for status in statuses {
+            let lane = Lane {
+                stream: *stream,
+                status: *status,
+            };
+            sum += count(connection, lane, None)?;
+        }
+        if sum > 0 {
+            kept.insert(*stream, sum);
         }
     }
-    Ok(waiting)
+    Ok(kept)
 }
 
 /// How many deliveries of a lane changed after `since`.

@@ -53,7 +53,7 @@ async fn an_owner_creates_rotates_and_revokes_a_key_which_is_shown_once() {
         &next_id,
         "700 an hour, 30 at once",
         "Owned by ann",
-        "Last delivery",
+        "3 deliveries, the last ",
         "/?agent=a",
         "revoked",
     ] {

@@ -41,17 +41,30 @@ impl Browser {
     pub async fn follow(&mut self, link: &str) -> u16 {
         let path = link.strip_prefix(&self.address).unwrap();
         let entered = self.send_form(path, "").await;
-        if let Some(cookie) = entered.header("set-cookie") {
-            self.cookie = cookie.split(';').next().unwrap().to_owned();
-            let page = self.get("/you").await;
-            let (_, rest) = page
-                .text()
-                .split_once("name=\"form-token\" content=\"")
-                .unwrap();
-            self.token = rest.split('"').next().unwrap().to_owned();
-            assert_eq!(self.token.len(), 64);
-        }
+        self.enter(&entered).await;
         entered.status.as_u16()
+    }
+
+    /// Signs in with a password; gives the status.
+    pub async fn sign_in(&mut self, name: &str, password: &str) -> u16 {
+        let fields = encode(&[("name", name), ("password", password)]);
+        let entered = self.send_form("/sign-in", &fields).await;
+        self.enter(&entered).await;
+        entered.status.as_u16()
+    }
+
+    async fn enter(&mut self, entered: &Answer) {
+        let Some(cookie) = entered.header("set-cookie") else {
+            return;
+        };
+        self.cookie = cookie.split(';').next().unwrap().to_owned();
+        let page = self.get("/you").await;
+        let (_, rest) = page
+            .text()
+            .split_once("name=\"form-token\" content=\"")
+            .unwrap();
+        self.token = rest.split('"').next().unwrap().to_owned();
+        assert_eq!(self.token.len(), 64);
     }
 
     pub async fn get(&self, path: &str) -> Answer {

@@ -112,3 +112,36 @@ async fn an_agent_with_more_than_fits_leads_to_all_of_its_own_and_many_agents_to
     assert_eq!(all.len(), 61);
     assert!(all.is_sorted());
 }
+
+#[tokio::test]
+async fn every_item_of_an_agent_can_be_reached() {
+    let (house, _) = House::start().await;
+    let busy = house.key("busy");
+    let mut sent = Vec::new();
+    for _ in 0..55 {
+        let question = json!({ "type": "question" });
+        sent.push(house.deliver(&busy, "busy", question).await);
+    }
+    let other = house.key("other");
+    sent.push(house.deliver(&other, "other", json!({})).await);
+    let ann = Browser::of(&house, "ann").await;
+    // All, and of one agent alone: under the names of agents to the end.
+    for (start, count) in [("/?group=agent", 56), ("/?group=agent&agent=busy", 55)] {
+        let mut found = Vec::new();
+        let mut next = Some(start.to_owned());
+        while let Some(path) = next {
+            let page = ann.page(&path).await;
+            assert!(!groups(&page).is_empty(), "{path}: {page}");
+            let ids = between(&page, "data-id=\"", "\"");
+            found.extend(ids.iter().map(|id| (*id).to_owned()));
+            let more = between(&page, "rel=\"next\" href=\"", "\"");
+            next = more.first().map(|more| more.replace("&amp;", "&"));
+            assert!(next.iter().all(|next| next.contains("group=agent")));
+        }
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), count, "{start}");
+    }
+    let page = ann.page("/?group=agent&agent=busy").await;
+    assert!(!page.contains("of this agent"), "{page}");
+}

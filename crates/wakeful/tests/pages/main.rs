@@ -5,9 +5,11 @@
 mod harness;
 
 mod agents;
+mod aside;
 mod browser;
 mod by_agent;
 mod connect;
+mod deciding;
 mod doors;
 mod erasing;
 mod people;

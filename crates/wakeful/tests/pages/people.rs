@@ -146,3 +146,40 @@ async fn what_cannot_be_is_refused_on_the_page() {
     assert_eq!(person(&house, &token, "ann").await["role"], "owner");
     assert_eq!(person(&house, &token, "ann").await["state"], "active");
 }
+
+#[tokio::test]
+async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
+    let (house, token) = House::start().await;
+    let first = Browser::of(&house, "ann").await;
+    first
+        .done("/you", &[("new", "the first password")], "/")
+        .await;
+    // An open session alone replaces none.
+    let mut open = Browser::new(&house);
+    assert_eq!(open.sign_in("ann", "the first password").await, 303);
+    assert!(open.page("/you").await.contains("name=\"old\""));
+    let refused = open.post("/you", &[("new", "of a passer-by")]).await;
+    assert!(
+        refused.text().contains("That is not your password now."),
+        "{}",
+        refused.text()
+    );
+    // A fresh link does; the other sessions end, and the trail has all of it.
+    let again = Browser::of(&house, "ann").await;
+    assert!(!again.page("/you").await.contains("name=\"old\""));
+    again
+        .done("/you", &[("new", "the second password")], "/")
+        .await;
+    assert_eq!(open.get("/").await.status, 303);
+    let mut ann = Browser::new(&house);
+    assert_eq!(ann.sign_in("ann", "the first password").await, 401);
+    assert_eq!(ann.sign_in("ann", "the second password").await, 303);
+    assert_eq!(house.entries(&token, "password_set").await.len(), 2);
+    let opened = house.entries(&token, "session_opened").await;
+    assert!(
+        opened
+            .iter()
+            .any(|entry| entry["facts"]["method"] == "link"),
+        "{opened:?}"
+    );
+}

@@ -83,6 +83,12 @@ async fn an_owner_sees_what_became_of_a_callback_and_sends_it_again() {
         page.contains("gave up") && page.contains(&format!("/items/{id}")),
         "{page}"
     );
+    let item = ann.page(&format!("/items/{id}")).await;
+    let (_, history) = item.split_once("webhook attempted").unwrap();
+    assert!(
+        history.contains(">gave up<") && history.contains("HTTP 410"),
+        "{history}"
+    );
     let callback = house.callback(&token, &id).await["id"].to_string();
     assert!(page.contains(&format!("data-callback=\"{callback}\"")));
     ann.done("/webhooks/replay", &[("callback", &callback)], "/webhooks")

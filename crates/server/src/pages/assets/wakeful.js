@@ -271,6 +271,26 @@ edited?.addEventListener("input", () => {
   told.textContent = edited.validationMessage;
 });
 
+// What was changed, as the server shows it; told again when the typing pauses.
+let previewing = 0;
+async function preview() {
+  const [typed, form] = [edited.value, edited.form];
+  const body = new URLSearchParams(new FormData(form));
+  try {
+    const response = await fetch(form.getAttribute("action").replace(/answer$/, "preview"), { method: "POST", body });
+    const text = await response.text();
+    if (!response.ok || edited.value !== typed) return;
+    const shown = $("#preview", new DOMParser().parseFromString(page.createHTML(text), "text/html"));
+    if (shown) $("#preview").replaceWith(document.adoptNode(shown));
+  } catch { /* The button asks again. */ }
+}
+edited?.addEventListener("input", () => {
+  clearTimeout(previewing);
+  previewing = setTimeout(preview, 400);
+});
+// What keeps a form from being sent must be seen.
+edited?.addEventListener("invalid", () => { $("#redirect").open = true; });
+
 // --- time ------------------------------------------------------------------------
 
 // How far this clock is from the server's, once it is known.

@@ -73,6 +73,39 @@ await flow("answering", async (stage) => {
     holds(exact.includes('{"price": 12.50, "tags": ["a", "b"], "big": 12345678901234567890}')
       || exact.includes('{"price":12.50,"tags":["a","b"],"big":12345678901234567890}'), `a redirected object arrives with every digit, ${at}`, exact);
 
+    // What is broken in a closed editor stops a redirect alone, and is shown.
+    const broken = await deliver({ headline: "Broken", details: { a: 1 } });
+    await page.goto(`/items/${broken}`);
+    await page.getByText("Change it").click();
+    await editor.fill('{"a": 2,}');
+    await page.getByText("Change it").click();
+    await verdict(page, "Redirect").click();
+    holds(await editor.isVisible(), `an editor that keeps an answer back is opened, ${at}`);
+    stage.guard.expect(422);
+    await verdict(page, "Approve").click();
+    await page.getByRole("alert").waitFor();
+    holds((await page.getByRole("alert").innerText()).startsWith("You changed the content"), `an edit is not dropped without a word, ${at}`);
+    same(await editor.inputValue(), '{"a": 2,}', `and is still there, ${at}`);
+    await editor.fill('{"a": 2}');
+    await page.locator("#preview").getByText("2", { exact: false }).first().waitFor();
+    await verdict(page, "Approve it as delivered").click();
+    await standing(page).waitFor();
+    await settled(page);
+    const plainly = await final(broken);
+    same([plainly.status, plainly.edited_content ?? null], ["approved", null], `approved as it was delivered, ${at}`);
+
+    // What was changed is shown while one types, and what no editor shows.
+    const hidden = await deliver({ headline: "Hidden", details: "pay rob\u202e" });
+    await page.goto(`/items/${hidden}`);
+    await page.getByText("Change it").click();
+    holds((await page.locator("#preview").innerText()).includes("RIGHT-TO-LEFT OVERRIDE"), `what no editor shows is listed, ${at}`);
+    await editor.fill("pay ann\u202e");
+    await page.getByRole("heading", { name: "What you changed" }).waitFor();
+    holds((await page.locator("#preview").innerText()).includes("ann"), `changes are shown while one types, ${at}`);
+    await verdict(page, "Redirect").click();
+    await standing(page).waitFor();
+    await settled(page);
+
     // Redirect with feedback alone.
     const words = await deliver({ headline: "Redirect me by words" });
     await page.goto(`/items/${words}`);

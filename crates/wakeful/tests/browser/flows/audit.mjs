@@ -24,7 +24,7 @@ await flow("audit", async (stage) => {
   const paths = [...new Set([
     ...places, "/?q=nothing-like-it", "/?snoozed=1", "/?type=update", "/?group=agent", "/connect", "/connect?agent=trial",
     "/agents/scout/prompt", "/trail/verify", "/trail?q=nothing-like-it", "/trail?type=delivery_received&from=2001-01-01",
-    ...Object.values(ids).map((id) => `/items/${id}`), `/items/${ids.json}/raw`, `/items/${ids.json}?fault=Not+so.`,
+    ...Object.values(ids).map((id) => `/items/${id}`), `/items/${ids.json}/raw`,
   ])];
   const strangers = ["/sign-in", "/sign-in/some-link", "/setup/some-link"];
   // Refusals are pages too.

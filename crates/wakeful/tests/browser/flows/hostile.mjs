@@ -190,7 +190,6 @@ const MIRRORS = [
   ["a search for a word of it", ([, , , text]) => `/done?q=${encodeURIComponent(word(text))}`],
   ["connecting the agent", ([, , agent]) => `/connect?agent=${encodeURIComponent(agent)}`],
   ["the prompt", ([, , agent]) => `/agents/${encodeURIComponent(agent)}/prompt`],
-  ["a fault", ([id, , , text]) => `/items/${id}?fault=${encodeURIComponent(text)}`],
 ];
 
 await flow("hostile", async (stage) => {
