@@ -278,16 +278,16 @@ async fn attempt(
     id: &str,
     form: &Form,
 ) -> Result<Result<(), Refused>, Response> {
-    let refused = |status, why: &str| Ok(Err((status, Draft::fault(form, why))));
+    let refused = |status, why: &str| (status, Draft::fault(form, why));
     let item = Item::find(app, id)
         .await
         .map_err(IntoResponse::into_response)?;
     if form.text("token") != signed.token {
         let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
-        return refused(StatusCode::FORBIDDEN, why);
+        return Ok(Err(refused(StatusCode::FORBIDDEN, why)));
     }
     let Some(person) = person(signed) else {
-        return refused(StatusCode::FORBIDDEN, NOT_YOURS);
+        return Ok(Err(refused(StatusCode::FORBIDDEN, NOT_YOURS)));
     };
     let request = match request(form, &item) {
         Ok(request) => request,
@@ -308,7 +308,7 @@ async fn attempt(
         Ok(_) => Ok(Ok(())),
         Err(refusal) => {
             let why = said(&refusal);
-            refused(Problem::from(refusal).status(), &why)
+            Ok(Err(refused(Problem::from(refusal).status(), &why)))
         }
     }
 }

@@ -56,6 +56,24 @@ await flow("audit", async (stage) => {
       await page.getByRole("heading", { name: "approved" }).waitFor();
       same(await page.locator(".row .fault").count(), 1, "what someone else has answered says so");
     },
+    "an edit that is asked about": async (page) => {
+      const asked = await deliver({ headline: "Edited", details: "as it was\u202e" });
+      await page.goto(`/items/${asked}`);
+      await page.getByText("Change it").click();
+      await page.locator("#edited").fill("as it is\u202e");
+      await page.getByRole("button", { name: "Approve" }).click();
+      await page.getByRole("alert").waitFor();
+    },
+    "a text that was not sent": async (page) => {
+      const gone = await deliver({ headline: "Gone", details: "as it was" });
+      await page.goto(`/items/${gone}`);
+      await page.getByLabel("Feedback").fill("Too late");
+      await page.getByText("Change it").click();
+      await page.locator("#edited").fill("as it is");
+      await respond(gone, "bob", { status: "approved" });
+      await page.getByRole("button", { name: "Redirect" }).click();
+      await page.getByRole("heading", { name: "Your text, not sent" }).waitFor();
+    },
     "nothing chosen": async (page) => {
       await page.goto("/");
       await page.locator("#list").evaluate((form) => { form.noValidate = true; form.querySelector("#many button").click(); });
