@@ -98,6 +98,9 @@ pub struct Then {
     pub not_due: Vec<Table>,
     /// The soonest deadline from now, or `none`.
     pub next_due: Option<String>,
+    /// Names that stand for different things.
+    #[serde(default)]
+    pub distinct: Vec<String>,
     /// Whether the run goes on.
     pub running: Option<bool>,
 }
@@ -119,6 +122,7 @@ impl Then {
             && self.due.is_empty()
             && self.not_due.is_empty()
             && self.next_due.is_none()
+            && self.distinct.is_empty()
             && self.running.is_none()
     }
 }

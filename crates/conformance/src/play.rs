@@ -464,6 +464,15 @@ impl Player {
             }
         }
         self.check_time(then)?;
+        let mut known = BTreeMap::new();
+        for name in &then.distinct {
+            let Some(id) = self.names.get(name) else {
+                return broken(format!("nothing is called `{name}`"));
+            };
+            if let Some(other) = known.insert(id, name) {
+                return broken(format!("{name} and {other} are the same"));
+            }
+        }
         if then
             .running
             .is_some_and(|running| running != self.run.is_running())
