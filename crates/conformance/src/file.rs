@@ -132,7 +132,11 @@ impl Scenario {
         let mut scenario: Scenario =
             toml::from_str(text).map_err(|error| Trouble::Broken(format!("{name}: {error}")))?;
         scenario.name = name.to_owned();
-        Ok(scenario)
+        let mut words = scenario.each.iter().flat_map(BTreeMap::keys);
+        match words.find(|word| !text.contains(&format!("${word}"))) {
+            Some(word) => broken(format!("{name}: nobody reads `${word}`")),
+            None => Ok(scenario),
+        }
     }
 
     /// The scenario as it is played for one row of `each`.
