@@ -1,6 +1,7 @@
 //! Whether what happened is what the file says.
 
 use serde_json::Value;
+use trail::Micros;
 use wacp::{Entry, Event, Run, content::Content};
 
 use crate::{
@@ -50,7 +51,8 @@ pub fn has(key: &str, expected: &Value, actual: &Value, names: &Names, now: i64)
         if let Some(actual) = actual.get(format!("{key}_us")) {
             return actual.as_u64() == Some(us);
         }
-        if let Some(at) = actual.get(key).and_then(Value::as_i64) {
+        let at = actual.get(key).cloned().unwrap_or_default();
+        if let Ok(Micros(at)) = serde_json::from_value(at) {
             return at - now == us as i64;
         }
     }
@@ -67,7 +69,8 @@ pub fn matches(expected: &Value, actual: &Value, names: &Names, now: i64) -> boo
         }
         (Value::String(word), _) if word == "some" => !actual.is_null(),
         (Value::String(word), Value::String(actual)) => match names.get(word) {
-            Some(spelled) => spelled == actual,
+            // A task's name is a word as well; an id's spelling never is.
+            Some(spelled) => spelled == actual || (word == actual && !is_id(actual)),
             None => word == actual || artifact_hash(word).to_hex() == *actual,
         },
         // A content stands as its hash.
@@ -87,4 +90,9 @@ pub fn matches(expected: &Value, actual: &Value, names: &Names, now: i64) -> boo
         }
         _ => expected == actual,
     }
+}
+
+fn is_id(text: &str) -> bool {
+    let digits = text.strip_prefix(|c: char| c.is_ascii_lowercase());
+    digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
