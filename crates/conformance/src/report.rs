@@ -16,6 +16,8 @@ pub struct Evidence {
     pub deviations: Deviations,
     /// Each scenario and why it does not pass, if it does not.
     pub results: Vec<(Scenario, Option<Trouble>)>,
+    /// What the specification says and we do not do: known not to pass.
+    pub disputed: Vec<(Scenario, Option<Trouble>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +47,20 @@ impl Evidence {
             fs::read_to_string(&path)
                 .map_err(|error| Trouble::Broken(format!("{}: {error}", path.display())))
         };
-        let scenarios = file::all(&directory.join("scenarios"))?;
-        Ok(Evidence {
-            register: Register::read(&read("register.toml")?)?,
-            deviations: Deviations::read(&read("deviations.toml")?)?,
-            results: scenarios
-                .into_iter()
+        let played = |name: &str| -> Outcome<Vec<_>> {
+            let scenarios = file::all(&directory.join(name))?.into_iter();
+            Ok(scenarios
                 .map(|scenario| {
                     let trouble = play(&scenario).err();
                     (scenario, trouble)
                 })
-                .collect(),
+                .collect())
+        };
+        Ok(Evidence {
+            register: Register::read(&read("register.toml")?)?,
+            deviations: Deviations::read(&read("deviations.toml")?)?,
+            results: played("scenarios")?,
+            disputed: played("disputed")?,
         })
     }
 
@@ -63,6 +68,7 @@ impl Evidence {
     fn citing<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a (Scenario, Option<Trouble>)> {
         self.results
             .iter()
+            .chain(&self.disputed)
             .filter(move |(scenario, _)| scenario.proves.iter().any(|cited| cited == id))
     }
 
@@ -144,7 +150,7 @@ impl Evidence {
         self.listed(&mut out);
         self.deviated(&mut out);
         self.summary(&mut out);
-        for (scenario, trouble) in &self.results {
+        for (scenario, trouble) in self.results.iter().chain(&self.disputed) {
             if let Some(trouble) = trouble {
                 let _ = writeln!(out, "FAIL {}: {trouble}", scenario.name);
             }
@@ -161,8 +167,10 @@ impl Evidence {
              `crates/wacp/conformance`. A statement passes when a scenario cites it and every\n\
              scenario that cites it passes. A level is claimed only when none of its statements\n\
              is open, whoever owns them.\n\n\
-             {passing} of {} scenarios pass.\n",
-            self.results.len()
+             {passing} of {} scenarios pass; {} more say what the specification says and we do\n\
+             not do, and count against us.\n",
+            self.results.len(),
+            self.disputed.len()
         );
         for level in 1..=3 {
             let word = match self.may_claim(level) {
@@ -195,6 +203,17 @@ impl Evidence {
                 deviation.ours,
                 deviation.why,
                 deviation.statements.join(", ")
+            );
+        }
+        out.push_str("\n## Disputed\n\nScenarios that do not pass.\n\n");
+        out.push_str("| scenario | it says | statements |\n| --- | --- | --- |\n");
+        for (scenario, _) in &self.disputed {
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} |",
+                scenario.name,
+                scenario.title,
+                scenario.proves.join(", ")
             );
         }
         out.push_str("\n## Rulings\n\nStatements that a ruling of ours settles or bends.\n\n");

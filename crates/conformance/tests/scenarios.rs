@@ -29,7 +29,7 @@ fn every_scenario_passes() {
 fn every_number_that_is_cited_exists_and_no_scenario_proves_nothing() {
     let evidence = gather();
     let mut titles = BTreeSet::new();
-    for (scenario, _) in &evidence.results {
+    for (scenario, _) in evidence.results.iter().chain(&evidence.disputed) {
         let name = &scenario.name;
         assert!(!scenario.proves.is_empty(), "{name} cites nothing");
         let says = !scenario.then.says_nothing()
@@ -49,5 +49,12 @@ fn every_number_that_is_cited_exists_and_no_scenario_proves_nothing() {
                 "a deviation cites {id}"
             );
         }
+    }
+}
+
+#[test]
+fn what_is_disputed_does_not_pass_or_else_it_belongs_to_the_scenarios() {
+    for (scenario, trouble) in &gather().disputed {
+        assert!(trouble.is_some(), "{} passes: move it", scenario.name);
     }
 }
