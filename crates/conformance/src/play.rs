@@ -226,10 +226,8 @@ impl Player {
     /// Time passes; whatever becomes due happens on the way.
     fn pass(&mut self, us: u64, quietly: bool) -> Outcome<()> {
         let until = Micros(self.now.0 + us as i64);
-        while !quietly {
-            let Some(at) = self.run.next_deadline().filter(|at| *at <= until) else {
-                break;
-            };
+        let due = |run: &Run| run.next_deadline().filter(|at| !quietly && *at <= until);
+        while let Some(at) = due(&self.run) {
             self.now = self.now.max(at);
             self.must(Principal::Runtime, Command::Tick)?;
         }
