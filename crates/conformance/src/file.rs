@@ -98,6 +98,12 @@ pub struct Then {
     pub not_due: Vec<Table>,
     /// The soonest deadline from now, or `none`.
     pub next_due: Option<String>,
+    /// What readers find on the trail of the whole run so far.
+    #[serde(default)]
+    pub queries: Vec<Table>,
+    /// Every entry of the run is later than the one before it.
+    #[serde(default)]
+    pub ordered: bool,
     /// Names that stand for different things.
     #[serde(default)]
     pub distinct: Vec<String>,
@@ -122,6 +128,8 @@ impl Then {
             && self.due.is_empty()
             && self.not_due.is_empty()
             && self.next_due.is_none()
+            && self.queries.is_empty()
+            && !self.ordered
             && self.distinct.is_empty()
             && self.running.is_none()
     }
@@ -168,6 +176,7 @@ impl Scenario {
             .chain(&mut then.lacks)
             .chain(&mut then.due)
             .chain(&mut then.not_due)
+            .chain(&mut then.queries)
         {
             table(pattern);
         }

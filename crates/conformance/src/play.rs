@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use trail::Micros;
 use wacp::{
     Command, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects,
-    id::{EnvelopeId, WorkspaceId},
+    id::{EnvelopeId, Party, WorkspaceId},
+    query::{Filter, access, select},
     right::{self, RightKind},
     state::Slot,
     user::Capability,
@@ -462,6 +463,7 @@ impl Player {
             }
         }
         self.check_time(then)?;
+        self.check_trail(then)?;
         let mut known = BTreeMap::new();
         for name in &then.distinct {
             let Some(id) = self.names.get(name) else {
@@ -517,6 +519,69 @@ impl Player {
                 .map(|at| (at.0 - self.now.0) as u64);
             if next != duration(expected) || (expected != "none" && next.is_none()) {
                 return broken(format!("the next thing is due in {next:?} µs"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_trail(&self, then: &Then) -> Outcome<()> {
+        let later = |pair: &[Entry]| matches!(pair, [a, b] if a.time < b.time);
+        if then.ordered && !self.entries.windows(2).all(later) {
+            return broken("two entries are not in the order of their times");
+        }
+        for table in &then.queries {
+            let args = Args::new(table, &self.names);
+            let Some(by) = args.get("by").and_then(Value::as_str) else {
+                return broken("a query needs `by`");
+            };
+            let by = order::principal(&self.names, by)?;
+            let party = |key: &str| match args.get(key).and_then(Value::as_str) {
+                None => Ok(None),
+                Some("system") => Ok(Some(Party::System)),
+                Some(name) => Ok(Some(Party::User(order::id(&self.names, name, "u")?))),
+            };
+            let word = |key: &str| args.get(key).and_then(Value::as_str);
+            let event_type = match word("event") {
+                Some(wanted) => match Event::TYPES.iter().find(|known| **known == wanted) {
+                    Some(known) => Some(*known),
+                    None => return broken(format!("no event is called `{wanted}`")),
+                },
+                None => None,
+            };
+            let moment = |key: &str| -> Outcome<Option<Micros>> {
+                match word(key).map(duration) {
+                    None => Ok(None),
+                    Some(Some(us)) => Ok(Some(Micros(BEGINS + us as i64))),
+                    Some(None) => broken(format!("`{key}` must be a length of time")),
+                }
+            };
+            let setup = self.run.setup.as_deref();
+            let filter = Filter {
+                workspace: args.id("workspace", "w")?,
+                event_type,
+                from: moment("from")?,
+                until: moment("until")?,
+                owner: party("owner")?,
+                originator: party("originator")?,
+                role: word("role")
+                    .and_then(|role| setup.and_then(|setup| setup.started.taxonomy.role(role))),
+                task: args.id("task", "t")?,
+                ..Filter::default()
+            };
+            let scope = access::scope(&self.run, by);
+            let found: Vec<_> = select(&self.run, &self.entries, &filter, &scope)
+                .map(|entry| entry.event.event_type())
+                .collect();
+            let finds = args.get("finds").cloned();
+            let count = args.get("count").and_then(Value::as_u64);
+            args.all_used()?;
+            if finds.is_none() && count.is_none() {
+                return broken("a query needs `finds` or `count`");
+            }
+            if finds.is_some_and(|finds| finds != json!(found))
+                || count.is_some_and(|count| count != found.len() as u64)
+            {
+                return broken(format!("{} finds {found:?}", Value::Object(table.clone())));
             }
         }
         Ok(())
