@@ -104,6 +104,9 @@ pub struct Then {
     /// Every entry of the run is later than the one before it.
     #[serde(default)]
     pub ordered: bool,
+    /// Replaying every entry from nothing gives the state that is there.
+    #[serde(default)]
+    pub replays: bool,
     /// Names that stand for different things.
     #[serde(default)]
     pub distinct: Vec<String>,
@@ -130,6 +133,7 @@ impl Then {
             && self.next_due.is_none()
             && self.queries.is_empty()
             && !self.ordered
+            && !self.replays
             && self.distinct.is_empty()
             && self.running.is_none()
     }
