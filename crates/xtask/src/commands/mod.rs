@@ -1,6 +1,7 @@
 //! The switchboard: each command is a file, and one line in the list.
 
 mod bench;
+mod conformance;
 mod deny;
 mod help;
 mod test;
@@ -17,7 +18,13 @@ pub struct Command {
     run: fn(&[OsString]) -> Result<()>,
 }
 
-const ALL: &[Command] = &[test::COMMAND, bench::COMMAND, deny::COMMAND, help::COMMAND];
+const ALL: &[Command] = &[
+    test::COMMAND,
+    bench::COMMAND,
+    conformance::COMMAND,
+    deny::COMMAND,
+    help::COMMAND,
+];
 
 pub fn run(arguments: &[OsString]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
