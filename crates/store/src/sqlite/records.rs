@@ -263,7 +263,7 @@ fn next_part_row(
     part.name.push_str(row.get_ref(1)?.as_str()?);
     part.salt = row.get(2)?;
     part.bytes.clear();
-    part.bytes.extend_from_slice(row.get_ref(3)?.as_bytes()?);
+    part.bytes.extend_from_slice(row.get_ref(3)?.as_blob()?);
     Ok(Some((number(row, 0)? / PARTS_PER_ENTRY, part)))
 }
 
