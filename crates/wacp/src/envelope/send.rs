@@ -212,6 +212,7 @@ fn accept(
     let envelope = stage.new_envelope();
     create(stage, envelope, post);
     if let (Use::Once(right), Some(holder)) = (used, from) {
+        stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {

@@ -77,9 +77,11 @@ pub fn perform_resolution(
     resolution: &Resolution,
 ) {
     let run = stage.run;
-    let Some((merge, _)) = find(run, id, conflict) else {
+    let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };
+    // Another way to settle it may wait at a gate; there is nothing to ask now.
+    gate::invalidate(stage, merge.open[at].gate);
     let (how, content): (ResolvedBy, Option<Content>) = match resolution {
         // If one conflict needs the work done again, all of it is (§7.8).
         Resolution::AgentRework => {
