@@ -137,7 +137,7 @@ fn check_target(run: &Run, to: WorkspaceId) -> Result<(), Refusal> {
 
 /// WACP §5.5. A role's send types bind always; who is reached is the right's
 /// matter, except that observers are written to by nobody. A delegate directs
-/// its children and is asked by them.
+/// its whole subtree and is asked by it.
 pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeType) -> bool {
     let (Some(sender), Some(receiver)) = (run.open(from), run.open(to)) else {
         return false;
@@ -151,8 +151,8 @@ pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeTy
         return false;
     }
     let directs = sender.delegate
-        && receiver.parent == Some(from)
-        && matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback);
+        && matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback)
+        && run.is_beneath(to, from);
     directs || sends.may_send(kind)
 }
 
@@ -210,6 +210,16 @@ fn accept(
     let (from, to) = (post.from, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
+    let proposal = Proposal::EnvelopeDelivery {
+        envelope,
+        envelope_type: post.envelope_type,
+        from,
+        in_reply_to: post.in_reply_to,
+        payload: post.payload,
+        priority: post.priority,
+        rights: post.rights.clone(),
+        to,
+    };
     create(stage, envelope, post);
     if let (Use::Once(right), Some(holder)) = (used, from) {
         stage.push_protocol(
@@ -222,7 +232,6 @@ fn accept(
             },
         );
     }
-    let proposal = Proposal::EnvelopeDelivery { envelope, to };
     match gate::guard(
         stage,
         GateType::EnvelopeDelivery,

@@ -247,12 +247,8 @@ pub fn perform(
         }),
     );
     right::create(stage, id, id, RightKind::Receive);
-    let permissions = stage.run.permissions(new.role);
-    if permissions.is_some_and(|p| !p.receive.is_empty()) {
-        right::create(stage, new.parent, id, RightKind::Send);
-    }
-    if permissions.is_some_and(|p| !p.send.is_empty()) {
-        right::create(stage, id, new.parent, RightKind::Send);
+    for superior in right::superiors(stage.run, new.parent) {
+        right::connect(stage, superior, id, new.role);
     }
     if let Some(task) = new.task {
         let attempt_number = stage
