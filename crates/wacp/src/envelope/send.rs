@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trail::Hash;
 
-use super::{MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
+use super::{Intent, MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
 use crate::{
     command::Principal,
     content::Content,
@@ -60,6 +60,7 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
         originator,
         rights: new.rights.clone(),
         proof: new.proof,
+        grace_us: None,
     };
     accept(stage, post, used)?;
     Ok(())
@@ -86,7 +87,7 @@ fn check(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use, Refusal
         Some(_) => Refusal::PermissionDenied,
         None => Refusal::TargetNotFound,
     })?;
-    if new.check == Check::Invalid {
+    if new.check == Check::Invalid || new.proof.is_none() {
         return Err(Refusal::IntegrityViolation);
     }
     let speaks = match sender.state {
@@ -169,6 +170,8 @@ pub struct Post {
     pub originator: Party,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub proof: Option<Hash>,
+    /// Set in the request to wind down: how long the receiver has.
+    pub grace_us: Option<u64>,
 }
 
 /// Accepts and, if the way is free, delivers; no gate is asked.
@@ -188,7 +191,9 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
         EnvelopeCreated {
             envelope,
             from: post.from,
+            grace_us: post.grace_us,
             in_reply_to: post.in_reply_to,
+            intent: post.grace_us.map(|_| Intent::GracefulTermination),
             origin: post.origin,
             originator: post.originator,
             payload: post.payload,
@@ -335,6 +340,7 @@ pub fn injected(stage: &mut Stage<'_>, user: UserId, new: &NewEnvelope) -> Envel
             originator: Party::User(user),
             rights: Arc::from([]),
             proof: new.proof,
+            grace_us: None,
         },
     );
     stage.push(

@@ -173,7 +173,9 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
             };
             creation::check(run, *by, &changed(new, change)).is_ok()
         }
-        Proposal::EnvelopeDelivery { envelope, to, .. } => run.inboxes.contains_key(&(*to, *envelope)),
+        Proposal::EnvelopeDelivery { envelope, to, .. } => {
+            run.inboxes.contains_key(&(*to, *envelope))
+        }
         Proposal::Integration { acceptance, .. } => {
             integration::merge::check(run, acceptance).is_ok()
         }

@@ -62,8 +62,8 @@ pub fn permit(
     match principal {
         Principal::Coordinator => Ok(Actor::System),
         Principal::Agent(delegate) if act.is_delegable() => {
-            let own = run.is_beneath(target, delegate)
-                || (act == Act::Create && target == delegate);
+            let own =
+                run.is_beneath(target, delegate) || (act == Act::Create && target == delegate);
             let is_delegate = run.open(delegate).is_some_and(|open| {
                 open.delegate && matches!(open.state, State::Active | State::Blocked)
             });

@@ -100,6 +100,11 @@ pub fn check(
         return Err(Refusal::UnknownRole);
     }
     check_shape(new)?;
+    // An agent's identity names one agent (WACP §11.3): it works in one
+    // workspace at a time, in another only afterwards.
+    if run.agents.contains_key(&new.agent) {
+        return Err(Refusal::AgentBound);
+    }
     if run.open_count >= setup.started.limits.max_open_workspaces || run.next.workspaces == u32::MAX
     {
         return Err(Refusal::CapacityExhausted);

@@ -99,6 +99,17 @@ impl Player<'_> {
         }
     }
 
+    /// Mostly an agent that is free; sometimes one that may be at work.
+    fn agent(&mut self) -> String {
+        let count = u64::from(self.run.next.workspaces) + self.run.gates.len() as u64;
+        let number = if self.dice.chance(3) {
+            self.dice.roll(count + 1)
+        } else {
+            count
+        };
+        format!("agent-{number}")
+    }
+
     pub fn new_workspace(&mut self) -> NewWorkspace {
         let parent = if self.dice.chance(60) {
             WorkspaceId::ROOT
@@ -134,7 +145,7 @@ impl Player<'_> {
             } else {
                 Arc::from([])
             },
-            ..NewWorkspace::worker(parent, "agent")
+            ..NewWorkspace::worker(parent, &self.agent())
         }
     }
 
