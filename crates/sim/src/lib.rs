@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod dice;
+pub mod model;
 pub mod orders;
 pub mod player;
 pub mod setup;

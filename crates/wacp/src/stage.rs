@@ -35,6 +35,8 @@ pub struct Stage<'a> {
     /// Gates and escalations answered in this decision.
     pub answered_gates: BTreeSet<GateId>,
     pub answered_escalations: BTreeSet<SignalId>,
+    /// Send-once rights used or given away in this decision.
+    pub spent_rights: BTreeSet<RightId>,
 }
 
 pub type Decision = Result<(), Rejection>;
@@ -62,6 +64,7 @@ impl<'a> Stage<'a> {
             tasks: BTreeMap::new(),
             answered_gates: BTreeSet::new(),
             answered_escalations: BTreeSet::new(),
+            spent_rights: BTreeSet::new(),
         }
     }
 

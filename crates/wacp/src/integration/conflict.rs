@@ -35,10 +35,8 @@ pub fn resolve(
     let Some((merge, at)) = find(stage.run, id, conflict) else {
         return stage.refuse(Refusal::UnknownConflict);
     };
-    if merge.open[at]
-        .gate
-        .is_some_and(|gate| stage.run.gates.contains_key(&gate))
-    {
+    let asked = &merge.open[at].gates;
+    if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
         return stage.refuse(Refusal::GatePending);
     }
     let acceptable = match resolution {
@@ -81,7 +79,7 @@ pub fn perform_resolution(
     resolution: &Resolution,
 ) {
     let run = stage.run;
-    let Some((merge, _)) = find(run, id, conflict) else {
+    let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };
     let (how, content): (ResolvedBy, Option<Content>) = match resolution {
@@ -97,6 +95,10 @@ pub fn perform_resolution(
         Resolution::CoordinatorResolve(content) => (ResolvedBy::CoordinatorResolve, Some(*content)),
         Resolution::Escalate(content) => (ResolvedBy::Escalate, Some(*content)),
     };
+    // Another way to settle it may be waiting for its answer.
+    for gate in &merge.open[at].gates {
+        gate::invalidate(stage, Some(*gate));
+    }
     stage.push(
         Some(id),
         ConflictResolved {

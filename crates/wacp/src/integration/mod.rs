@@ -158,8 +158,8 @@ pub struct OpenConflict {
     pub conflict_type: ConflictType,
     pub description: Option<Text>,
     pub resource: Option<Text>,
-    /// Where its resolution waits for a person.
-    pub gate: Option<GateId>,
+    /// Where a resolution of it was asked for, latest last.
+    pub gates: Vec<GateId>,
 }
 
 /// What a parent holds of a resource.

@@ -185,11 +185,22 @@ pub fn transfer(
     kind: RightKind,
     target: WorkspaceId,
 ) {
-    let right = held(stage.run, from, target, kind);
+    let right = match kind {
+        RightKind::SendOnce => {
+            let once = stage.run.rights_once.get(&(from, target));
+            let mut left = once.into_iter().flatten();
+            left.find(|right| !stage.spent_rights.contains(right))
+                .copied()
+        }
+        _ => held(stage.run, from, target, kind),
+    };
     let usable = stage
         .state_of(target)
         .is_some_and(|state| !state.is_terminal());
     if let Some(right) = right.filter(|_| usable) {
+        if kind == RightKind::SendOnce {
+            stage.spent_rights.insert(right);
+        }
         stage.push_protocol(
             Some(from),
             PortRightTransferred {
