@@ -35,7 +35,9 @@ pub struct Stage<'a> {
     /// Gates and escalations answered in this decision.
     pub answered_gates: BTreeSet<GateId>,
     pub answered_escalations: BTreeSet<SignalId>,
-    /// Send-once rights used or given away in this decision.
+    /// Envelopes that left their inbox in this decision.
+    pub gone: BTreeSet<EnvelopeId>,
+    /// Send-once rights used up or given away in this decision.
     pub spent_rights: BTreeSet<RightId>,
 }
 
@@ -64,6 +66,7 @@ impl<'a> Stage<'a> {
             tasks: BTreeMap::new(),
             answered_gates: BTreeSet::new(),
             answered_escalations: BTreeSet::new(),
+            gone: BTreeSet::new(),
             spent_rights: BTreeSet::new(),
         }
     }

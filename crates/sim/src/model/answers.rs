@@ -52,7 +52,7 @@ impl Model {
     pub(super) fn call_off(&mut self, question: &Question, facts: &mut Facts) {
         match &question.what {
             What::Approve(task) => self.set_task(*task, Task::Cancelled),
-            What::Deliver(letter) => self.letters.retain(|other| other.id != *letter),
+            What::Deliver(letter) => self.lose(*letter),
             // The work was offered and is not wanted.
             What::Merge(id) => self.fail(*id, facts),
             What::Create(..) | What::Settle { .. } | What::Abort(_) => {}

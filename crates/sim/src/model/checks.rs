@@ -84,9 +84,6 @@ impl Model {
         if signal == SignalType::Escalation && !has_ended(space.state) {
             expect.outside = &[Refusal::EscalationDisabled, Refusal::GatePending];
         }
-        if signal == SignalType::Acknowledged {
-            expect.outside = &[Refusal::UnknownEnvelope, Refusal::NotDelivered];
-        }
         expect
     }
 

@@ -3,6 +3,7 @@
 use trail::Micros;
 use wacp::{
     Principal,
+    envelope::Priority,
     gate::{GateType, Subject},
     id::{ConflictId, EnvelopeId, TaskId, WorkspaceId},
     integration::Resolution,
@@ -11,7 +12,7 @@ use wacp::{
 };
 
 use super::{
-    Facts, Letter, Model, Question, ROOT, Space, Task, What,
+    Facts, Model, Question, ROOT, Space, Task, What,
     gates::Standing,
     rules::{self, Does},
 };
@@ -56,26 +57,23 @@ impl Model {
         }
         // Who receives no envelopes begins with the directive of its creation.
         if let Some(envelope) = facts.envelope() {
-            self.post_from_nobody(envelope, id);
+            self.post_from_nobody(envelope, id, Priority::Normal);
         }
     }
 
     /// A person writes; what is written to the coordinator may be the cause of
     /// a workspace.
-    pub(super) fn inject(&mut self, by: Principal, id: EnvelopeId, to: WorkspaceId) {
-        self.post_from_nobody(id, to);
+    pub(super) fn inject(
+        &mut self,
+        by: Principal,
+        id: EnvelopeId,
+        to: WorkspaceId,
+        priority: Priority,
+    ) {
+        self.post_from_nobody(id, to, priority);
         if let (Principal::User(user), ROOT) = (by, to) {
             self.injected.push((id, user));
         }
-    }
-
-    pub(super) fn post_from_nobody(&mut self, id: EnvelopeId, to: WorkspaceId) {
-        self.post(Letter {
-            id,
-            from: None,
-            to,
-            rights: Vec::new(),
-        });
     }
 
     /// Asks before an abort, where that is wished; says whether to go on.
@@ -117,6 +115,7 @@ impl Model {
             since,
             grace_ends: None,
             conflicts: Vec::new(),
+            taken: Vec::new(),
             salvaged_into: None,
         });
         self.connect(id);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use trail::Micros;
 use wacp::{
     Entry, Event,
-    event::ResolutionReason,
+    event::{ResolutionReason, Undeliverable},
     id::{ConflictId, EnvelopeId, GateId, SignalId, TaskId, WorkspaceId},
 };
 
@@ -39,6 +39,9 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug)]
 pub enum Later {
     Delivered(EnvelopeId),
+    Redelivered(EnvelopeId),
+    /// It was sent as often as it may be.
+    Exhausted(EnvelopeId),
     Exceeded(WorkspaceId),
 }
 
@@ -71,6 +74,10 @@ impl Facts {
             }
             Event::EnvelopeCreated(e) => self.envelopes.push_back(e.envelope),
             Event::EnvelopeDelivered(e) => self.later.push_back(Later::Delivered(e.envelope)),
+            Event::EnvelopeRedelivered(e) => self.later.push_back(Later::Redelivered(e.envelope)),
+            Event::EnvelopeUndeliverable(e) if e.reason == Undeliverable::DeliveryExhausted => {
+                self.later.push_back(Later::Exhausted(e.envelope));
+            }
             Event::BudgetExceeded(e) => self.later.push_back(Later::Exceeded(e.workspace)),
             Event::TaskCreated(e) => self.tasks.push(e.task),
             Event::EscalationReceived(e) => self.escalated.push((e.signal, e.workspace)),

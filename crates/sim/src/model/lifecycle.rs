@@ -81,6 +81,7 @@ impl Model {
     /// The agent is done: nothing more is read, nothing more begun beneath.
     pub(super) fn complete(&mut self, id: WorkspaceId, facts: &mut Facts) {
         self.enter(id, State::Integrating, facts);
+        self.give_up_salvages_into(id);
         self.drop_letters(id);
         // It can still be aborted; but nothing can be created beneath it.
         self.gates.retain(|question| {

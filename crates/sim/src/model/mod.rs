@@ -5,9 +5,8 @@
 //! but its vocabulary: identifiers, commands, the names of states and reasons.
 //! It keeps plain lists and scans them. For each order it says whether it must
 //! be accepted, and where its own rules decide, why not; then it says how
-//! things stand. What it does not model (budgets, merges, the way of an
-//! envelope through the queues) it reads off the trail as facts; never what it
-//! predicts itself.
+//! things stand. What it does not model (budgets, merges, when an envelope is
+//! sent again) it reads off the trail as facts; never what it predicts itself.
 
 mod answers;
 mod checks;
@@ -16,6 +15,7 @@ mod effects;
 mod expect;
 mod facts;
 mod gates;
+mod letters;
 mod lifecycle;
 mod orders;
 mod people;
@@ -87,6 +87,8 @@ struct Space {
     grace_ends: Option<Micros>,
     /// Conflicts of its merge, or of its salvage.
     conflicts: Vec<ConflictId>,
+    /// What it acknowledged lately, oldest first.
+    taken: Vec<EnvelopeId>,
     /// Where what it left is being salvaged to.
     salvaged_into: Option<WorkspaceId>,
 }
@@ -105,13 +107,16 @@ struct Right {
     kind: RightKind,
 }
 
-/// An envelope that was accepted.
+/// An envelope that was accepted and not taken yet, oldest first.
 #[derive(Debug)]
 struct Letter {
     id: EnvelopeId,
     from: Option<WorkspaceId>,
     to: WorkspaceId,
+    is_blocking: bool,
     rights: Vec<(RightKind, WorkspaceId)>,
+    /// How often it was delivered.
+    deliveries: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +172,7 @@ impl Model {
             since: at,
             grace_ends: None,
             conflicts: Vec::new(),
+            taken: Vec::new(),
             salvaged_into: None,
         };
         Model {
@@ -208,7 +214,7 @@ impl Model {
         if refusal.is_none() {
             let mut facts = Facts::of(entries);
             self.perform(order, now, &mut facts);
-            self.follow(&mut facts);
+            self.follow(&mut facts)?;
         }
         Ok(())
     }

@@ -3,11 +3,13 @@
 use trail::Micros;
 use wacp::{
     Command, Order, Principal, Refusal,
+    event::Reference,
     gate::{GateType, Subject},
     id::WorkspaceId,
     integration::Resolution,
     integrity::Check,
     right::RightKind,
+    signal::SignalType,
     user::{UserChange, UserState},
     workspace::{budget::Dimension, lifecycle::State},
 };
@@ -157,8 +159,26 @@ impl Model {
     fn expect_content(&self, by: Principal, command: &Command, now: Micros) -> Expect {
         use Command as C;
         match command {
-            C::Emit { signal, reason, .. } => self.expect_signal(by, *signal, reason.as_ref()),
+            C::Emit {
+                signal,
+                reason,
+                reference,
+            } => {
+                let mut expect = self.expect_signal(by, *signal, reason.as_ref());
+                // The coordinator's is the acknowledgement itself.
+                let about = (*signal, reference);
+                if let (SignalType::Acknowledged, Some(Reference::Envelope(id))) = about
+                    && sender(by) == ROOT
+                {
+                    expect.rules(self.expect_acknowledgement(ROOT, *id).broken);
+                }
+                expect
+            }
             C::Send(new) => self.expect_send(sender(by), new),
+            C::Acknowledge {
+                workspace,
+                envelope,
+            } => self.expect_acknowledgement(*workspace, *envelope),
             C::Inject(new) => {
                 let mut expect = Expect::decided();
                 expect.rule(!self.highway.injection, Refusal::InjectionDisabled);

@@ -2,21 +2,29 @@
 
 use trail::Micros;
 use wacp::{
-    Command, Order, Principal, escalation,
-    event::Damaged,
+    Command, Order, Principal,
+    envelope::Priority,
+    escalation,
+    event::{Damaged, Reference},
     gate::{GateType, Subject},
     id::WorkspaceId,
+    signal::SignalType,
     user::UserState,
     workspace::lifecycle::State,
 };
 
-use super::{Facts, Model, Person, ROOT, Right, Task, What, facts::Later, gates::Standing};
+use super::{Facts, Model, Person, ROOT, Right, Task, What, gates::Standing};
 
 impl Model {
     pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
         use Command as C;
         let by = order.principal;
         match &order.command {
+            C::Emit {
+                signal: SignalType::Acknowledged,
+                reference: Some(Reference::Envelope(envelope)),
+                ..
+            } => self.acknowledge(ROOT, *envelope),
             C::Emit { signal, .. } => self.emit(by, *signal, facts),
             C::Send(new) => {
                 let Some(id) = facts.envelope() else { return };
@@ -32,7 +40,7 @@ impl Model {
             }
             C::Inject(new) => {
                 if let Some(id) = facts.envelope() {
-                    self.inject(by, id, new.to);
+                    self.inject(by, id, new.to, new.priority);
                 }
             }
             C::CreateRight {
@@ -103,7 +111,7 @@ impl Model {
                 }
                 // Observers read no envelopes; they are told otherwise.
                 if let Some(id) = facts.envelope() {
-                    self.post_from_nobody(id, *workspace);
+                    self.post_from(Some(ROOT), id, *workspace, Priority::Urgent);
                 }
             }
             C::TransferOwnership { workspace, to, .. } => {
@@ -197,7 +205,7 @@ impl Model {
                     (escalation::Answer::Abort, Some(id)) => self.fail(id, facts),
                     (escalation::Answer::Envelope { .. }, Some(id)) => {
                         if let Some(envelope) = facts.envelope() {
-                            self.inject(by, envelope, id);
+                            self.inject(by, envelope, id, Priority::Normal);
                         }
                     }
                     _ => {}
@@ -207,11 +215,12 @@ impl Model {
                 subject: Damaged::Envelope(letter),
                 ..
             } => {
-                self.letters.retain(|other| other.id != *letter);
-                self.drop_questions(
-                    |question| matches!(question.what, What::Deliver(id) if id == *letter),
-                );
+                self.lose(*letter);
             }
+            C::Acknowledge {
+                workspace,
+                envelope,
+            } => self.acknowledge(*workspace, *envelope),
             C::Tick => self.tick(now, facts),
             C::ShutDown { forced } => {
                 if *forced {
@@ -239,21 +248,5 @@ impl Model {
             _ => {}
         }
         self.escalations.append(&mut facts.escalated);
-    }
-
-    /// What came of it elsewhere: deliveries, and budgets that ran out.
-    pub(super) fn follow(&mut self, facts: &mut Facts) {
-        while let Some(later) = facts.later.pop_front() {
-            match later {
-                Later::Delivered(id) => {
-                    let Some(to) = self.arrive(id) else { continue };
-                    // The first envelope begins the work.
-                    if self.state(to) == Some(State::Idle) {
-                        self.enter(to, State::Active, facts);
-                    }
-                }
-                Later::Exceeded(id) => self.fail(id, facts),
-            }
-        }
     }
 }

@@ -4,14 +4,14 @@ use wacp::{
     Refusal,
     content::{Content, MAX_BYTES},
     envelope::{MAX_RIGHTS, NewEnvelope},
-    id::{EnvelopeId, WorkspaceId},
+    id::WorkspaceId,
     integrity::Check,
     right::RightKind,
     role::EnvelopeType,
     workspace::lifecycle::State,
 };
 
-use super::{Expect, Letter, Model, ROOT, Right, rules};
+use super::{Expect, Model, ROOT, Right, rules};
 
 impl Model {
     pub(super) fn count(&self, wanted: Right) -> usize {
@@ -35,7 +35,7 @@ impl Model {
     }
 
     /// One of them goes.
-    fn take(&mut self, right: Right) {
+    pub(super) fn take(&mut self, right: Right) {
         if let Some(at) = self.rights.iter().position(|held| *held == right) {
             self.rights.remove(at);
         }
@@ -151,60 +151,6 @@ impl Model {
             }
             Some(_) => {}
         }
-    }
-
-    /// An envelope is on its way: a right that is good for one is used up.
-    pub(super) fn write(&mut self, from: WorkspaceId, new: &NewEnvelope, id: EnvelopeId) {
-        if !self.holds(from, new.to, RightKind::Send) {
-            self.take(Right {
-                holder: from,
-                target: new.to,
-                kind: RightKind::SendOnce,
-            });
-        }
-        self.post(Letter {
-            id,
-            from: Some(from),
-            to: new.to,
-            rights: new.rights.to_vec(),
-        });
-    }
-
-    pub(super) fn post(&mut self, letter: Letter) {
-        self.written.insert(letter.id);
-        self.letters.push(letter);
-    }
-
-    /// One that has not arrived yet.
-    pub(super) fn letter(&self, id: EnvelopeId) -> Option<&Letter> {
-        self.letters.iter().find(|letter| letter.id == id)
-    }
-
-    /// An envelope arrives: the rights in it arrive with it, if its sender
-    /// still has them and they lead to someone who is still there.
-    pub(super) fn arrive(&mut self, id: EnvelopeId) -> Option<WorkspaceId> {
-        let at = self.letters.iter().position(|letter| letter.id == id)?;
-        let Letter {
-            from, to, rights, ..
-        } = self.letters.remove(at);
-        let Some(from) = from else {
-            return Some(to);
-        };
-        for (kind, target) in rights {
-            if !self.holds(from, target, kind) || self.open(target).is_none() {
-                continue;
-            }
-            let held = Right {
-                holder: from,
-                target,
-                kind,
-            };
-            if kind == RightKind::SendOnce {
-                self.take(held);
-            }
-            self.give(Right { holder: to, ..held });
-        }
-        Some(to)
     }
 }
 

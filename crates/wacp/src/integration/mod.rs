@@ -21,7 +21,7 @@ pub mod salvage;
 
 pub use apply::forget;
 pub use conflict::{perform_resolution, resolve};
-pub use merge::{abandon, accept, perform as perform_merge, refuse_work};
+pub use merge::{abandon, abandon_salvage, accept, perform as perform_merge, refuse_work};
 pub use salvage::salvage;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]

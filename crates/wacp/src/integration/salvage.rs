@@ -98,7 +98,7 @@ pub fn rework(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge) {
         id,
         merge,
         ResolvedBy::AgentRework,
-        Reason::AgentRework,
+        Aborted::Failed(Reason::AgentRework),
     );
 }
 
@@ -108,7 +108,7 @@ pub fn give_up(
     id: WorkspaceId,
     merge: &Merge,
     how: ResolvedBy,
-    reason: Reason,
+    reason: Aborted,
 ) {
     for open in &merge.open {
         for gate in &open.gates {
@@ -129,7 +129,7 @@ pub fn give_up(
         Some(id),
         IntegrationAborted {
             mode: merge.mode,
-            reason: Aborted::Failed(reason),
+            reason,
             source: id,
             target: merge.target,
         },

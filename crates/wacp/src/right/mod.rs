@@ -186,21 +186,18 @@ pub fn transfer(
     target: WorkspaceId,
 ) {
     let right = match kind {
+        // One that was used or given away a moment ago is not held any more.
         RightKind::SendOnce => {
-            let once = stage.run.rights_once.get(&(from, target));
-            let mut left = once.into_iter().flatten();
-            left.find(|right| !stage.spent_rights.contains(right))
-                .copied()
+            let held = stage.run.rights_once.get(&(from, target));
+            let mut held = held.into_iter().flatten().copied();
+            held.find(|right| stage.spent_rights.insert(*right))
         }
-        _ => held(stage.run, from, target, kind),
+        kind => held(stage.run, from, target, kind),
     };
     let usable = stage
         .state_of(target)
         .is_some_and(|state| !state.is_terminal());
     if let Some(right) = right.filter(|_| usable) {
-        if kind == RightKind::SendOnce {
-            stage.spent_rights.insert(right);
-        }
         stage.push_protocol(
             Some(from),
             PortRightTransferred {

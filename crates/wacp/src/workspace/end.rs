@@ -11,8 +11,8 @@ use crate::{
     command::Principal,
     escalation,
     event::{
-        BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed, Undeliverable,
-        WorkspaceReparented,
+        Aborted, BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed,
+        Undeliverable, WorkspaceReparented,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{EnvelopeId, WorkspaceId},
@@ -121,6 +121,10 @@ pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
     let run = stage.run;
     let range = (id, EnvelopeId(0))..=(id, EnvelopeId(u64::MAX));
     for ((to, envelope), pending) in run.inboxes.range(range) {
+        // What left the inbox a moment ago does not wait any more.
+        if !stage.gone.insert(*envelope) {
+            continue;
+        }
         gate::invalidate(stage, pending.gate());
         stage.push_protocol(
             Some(*to),
@@ -295,6 +299,7 @@ pub fn complete(stage: &mut Stage<'_>, id: WorkspaceId) -> Decision {
             task::complete(stage, id);
         },
     );
+    integration::abandon_salvage(stage, id, Aborted::Unusable);
     settle(stage, id, Undeliverable::WorkspaceSealed);
     for child in other {
         adopt(stage, child, id, "parent_completed");
