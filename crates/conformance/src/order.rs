@@ -252,6 +252,14 @@ impl<'a> Args<'a> {
     }
 }
 
+/// The proof that comes with a message, unless it says `proof = "none"`.
+fn proof(args: &Args<'_>, content: Content) -> Outcome<Option<Hash>> {
+    Ok(match args.string("proof")? {
+        Some("none") => None,
+        _ => Some(content.hash),
+    })
+}
+
 fn word<T: DeserializeOwned>(key: &str, value: &Value) -> Outcome<T> {
     serde_json::from_value(value.clone())
         .map_err(|error| Trouble::Malformed(format!("{key} = {value}: {error}")))
@@ -325,10 +333,15 @@ fn new_envelope(run: &Run, args: &Args<'_>) -> Outcome<Box<NewEnvelope>> {
         priority: args
             .word::<envelope::Priority>("priority")?
             .unwrap_or_default(),
-        proof: None,
+        proof: proof(args, payload)?,
         rights: rights.collect::<Outcome<Vec<_>>>()?.into(),
         to: args.workspace("to")?,
     }))
+}
+
+/// An agent that is bound to no workspace: the first one's is `agent-1`.
+fn free_agent(run: &Run) -> String {
+    format!("agent-{}", run.next.workspaces as usize + run.gates.len())
 }
 
 fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace> {
@@ -342,7 +355,9 @@ fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace> {
         None => Some(id(args.names, "ann", "u")?),
     };
     Ok(NewWorkspace {
-        agent: args.text_or("agent", "agent-1")?,
+        agent: args
+            .text("agent")?
+            .unwrap_or_else(|| free_agent(run).into()),
         authority: match args.get("authority") {
             Some(_) => args.texts("authority")?,
             None => Arc::from([Text::from("src/")]),
@@ -386,6 +401,7 @@ fn new_checkpoint(run: &Run, by: Principal, args: &Args<'_>) -> Outcome<NewCheck
             Ok(read)
         })
         .transpose()?;
+    let intent = args.content("intent", "what it is")?;
     Ok(NewCheckpoint {
         artifacts: args.artifacts("artifacts")?.unwrap_or_default(),
         check: args.check()?,
@@ -394,9 +410,9 @@ fn new_checkpoint(run: &Run, by: Principal, args: &Args<'_>) -> Outcome<NewCheck
             .unwrap_or(CheckpointType::Registered(u16::MAX)),
         confidence: args.word("confidence")?.unwrap_or(Confidence::Medium),
         content: args.string("content")?.map(Content::markdown),
-        intent: args.content("intent", "what it is")?,
+        intent,
         parent,
-        proof: None,
+        proof: proof(args, intent)?,
         resource_usage,
         status: args.word("status")?.unwrap_or(checkpoint::Status::Final),
     })
@@ -669,7 +685,7 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
         },
         "migrate" => Command::Migrate {
             workspace: workspace()?,
-            new_agent: args.text_or("new_agent", "agent-2")?,
+            new_agent: args.text_or("new_agent", "agent-next")?,
             reason: reason()?,
         },
         "abort" => Command::Abort {

@@ -19,6 +19,7 @@ pub mod errands;
 pub mod failure;
 pub mod faults;
 pub mod log;
+pub mod model;
 pub mod orders;
 pub mod play;
 pub mod player;

@@ -9,10 +9,11 @@ use std::{
     time::Instant,
 };
 
-use sim::{crowd::play_many, play::play};
+use sim::{crowd::play_many, model, play::play};
 
-const USAGE: &str = "usage: sim [--seed N] [--steps M] [--from N] [--threads T]
+const USAGE: &str = "usage: sim [--model] [--seed N] [--steps M] [--from N] [--threads T]
 
+  --model      play the machine beside the model, one seed, without faults
   --seed N     play this seed alone
   --steps M    so many orders in all (1000000)
   --from N     the first of many seeds (1)
@@ -20,6 +21,7 @@ const USAGE: &str = "usage: sim [--seed N] [--steps M] [--from N] [--threads T]
 
 #[derive(Debug)]
 struct Asked {
+    model: bool,
     seed: Option<u64>,
     steps: u64,
     from: u64,
@@ -29,6 +31,7 @@ struct Asked {
 fn asked() -> Result<Asked, String> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut asked = Asked {
+        model: false,
         seed: None,
         steps: 1_000_000,
         from: 1,
@@ -36,6 +39,10 @@ fn asked() -> Result<Asked, String> {
     };
     let mut arguments = env::args().skip(1);
     while let Some(name) = arguments.next() {
+        if name == "--model" {
+            asked.model = true;
+            continue;
+        }
         let value = arguments.next().ok_or(format!("{name} needs a number"))?;
         let number: u64 = value
             .parse()
@@ -51,6 +58,24 @@ fn asked() -> Result<Asked, String> {
     Ok(asked)
 }
 
+fn beside_the_model(asked: &Asked) -> ExitCode {
+    let steps = usize::try_from(asked.steps).unwrap_or(usize::MAX);
+    match model::play::play(asked.seed.unwrap_or(asked.from), steps) {
+        Ok(agreed) => {
+            let accepted = agreed.accepted;
+            let _ = writeln!(
+                io::stdout(),
+                "the two agree on {steps} orders, {accepted} of them accepted"
+            );
+            ExitCode::SUCCESS
+        }
+        Err(parted) => {
+            eprintln!("{parted}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let asked = match asked() {
         Ok(asked) => asked,
@@ -59,6 +84,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if asked.model {
+        return beside_the_model(&asked);
+    }
     let began = Instant::now();
     let played = match asked.seed {
         Some(seed) => play(seed, asked.steps),

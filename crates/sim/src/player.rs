@@ -171,6 +171,21 @@ impl Player<'_> {
         }
     }
 
+    /// Mostly an agent that is free; now and then one at work, or nobody.
+    pub fn agent(&mut self) -> Text {
+        match self.dice.roll(200) {
+            0 => text(""),
+            1..=4 => {
+                let bound: Vec<&Text> = self.run.agents.keys().collect();
+                match bound.is_empty() {
+                    true => text("nobody"),
+                    false => self.dice.pick(&bound).clone(),
+                }
+            }
+            _ => text(&format!("agent-{}", self.dice.throw())),
+        }
+    }
+
     pub fn new_workspace(&mut self) -> NewWorkspace {
         let parent = if self.dice.chance(55) {
             WorkspaceId::ROOT
@@ -192,9 +207,8 @@ impl Player<'_> {
             1 | 2 => injected,
             _ => None,
         };
-        let nothing = self.dice.rarely(5);
         NewWorkspace {
-            agent: if nothing { text("") } else { text("agent") },
+            agent: self.agent(),
             authority: match self.dice.roll(8) {
                 0 => Arc::from([text("docs/")]),
                 1 => Arc::from([text("src/deep/")]),

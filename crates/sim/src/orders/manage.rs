@@ -145,10 +145,9 @@ fn resume(player: &mut Player<'_>) -> (Principal, Command) {
 }
 
 fn migrate(player: &mut Player<'_>) -> (Principal, Command) {
-    let nobody = player.dice.chance(2);
     let command = Command::Migrate {
         workspace: player.in_state(&AT_WORK),
-        new_agent: text(if nobody { "" } else { "agent-2" }),
+        new_agent: player.agent(),
         reason: player.words("a better one"),
     };
     (Principal::Coordinator, command)

@@ -156,8 +156,10 @@ pub struct Merge {
 pub struct OpenConflict {
     pub id: ConflictId,
     pub conflict_type: ConflictType,
-    /// Where its resolution waits for a person.
-    pub gate: Option<GateId>,
+    pub description: Option<Text>,
+    pub resource: Option<Text>,
+    /// Where a resolution of it was asked for, latest last.
+    pub gates: Vec<GateId>,
 }
 
 /// What a parent holds of a resource.

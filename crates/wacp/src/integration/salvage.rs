@@ -111,7 +111,9 @@ pub fn give_up(
     reason: Aborted,
 ) {
     for open in &merge.open {
-        crate::gate::invalidate(stage, open.gate);
+        for gate in &open.gates {
+            crate::gate::invalidate(stage, Some(*gate));
+        }
         stage.push(
             Some(id),
             ConflictResolved {

@@ -139,7 +139,15 @@ pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
     }
     if let Some(open) = run.open(id) {
         for gate in &open.gates {
-            gate::invalidate(stage, Some(*gate));
+            // What is only read can still be aborted (§6.4).
+            let stays = reason == Undeliverable::WorkspaceSealed
+                && run
+                    .gates
+                    .get(gate)
+                    .is_some_and(|gate| gate.gate_type == GateType::WorkspaceAbort);
+            if !stays {
+                gate::invalidate(stage, Some(*gate));
+            }
         }
         for escalation in &open.escalations {
             escalation::invalidate(stage, *escalation);

@@ -7,7 +7,7 @@ use crate::{failure::Result, place, step::run as run_program};
 
 pub const COMMAND: Command = Command {
     name: "sim",
-    usage: "[--seed N] [--steps M]",
+    usage: "[--model] [--seed N] [--steps M]",
     about: "play WACP with faults and check it; one seed, or many until M orders are given",
     run,
 };
