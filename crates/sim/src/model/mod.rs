@@ -18,6 +18,7 @@ mod gates;
 mod letters;
 mod lifecycle;
 mod orders;
+mod outside;
 mod people;
 mod perform;
 pub mod play;
