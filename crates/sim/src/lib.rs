@@ -8,7 +8,8 @@
 //! coordinator and people do of their own accord; `errands` carries it, loses
 //! some and doubles some. `world` is the runtime's loop over a `log` in memory,
 //! `faults` and `damage` what happens to it, and `check` what must be true of
-//! it all. `play` puts them together; `crowd` plays many seeds at once.
+//! it all. `play` puts them together; `crowd` plays many seeds at once. `model`
+//! is another machine altogether, held against the real one order by order.
 
 pub mod agents;
 pub mod check;
