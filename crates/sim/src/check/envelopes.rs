@@ -137,10 +137,13 @@ impl Checker for Envelopes {
         })
     }
 
-    /// Only what a paused receiver or the coordinator keeps waiting may wait.
+    /// Only what a paused receiver, the coordinator, or a gate without a
+    /// timeout keeps waiting may wait.
     fn silence(&mut self, view: &View<'_>) -> Verdict {
-        let handed = |to, id| {
-            view.run.escalated_gates.values().any(|gate| {
+        let held = |to, id| {
+            let run = view.run;
+            let mut gates = run.gates.values().chain(run.escalated_gates.values());
+            gates.any(|gate| {
                 matches!(gate.proposal, Proposal::EnvelopeDelivery { to: t, envelope, .. }
                     if t == to && envelope <= id)
             })
@@ -148,7 +151,7 @@ impl Checker for Envelopes {
         for ((to, id), pending) in &view.run.inboxes {
             let state = view.run.state_of(*to);
             let paused = matches!(state, Some(State::Suspended | State::Migrating));
-            let kept = !matches!(pending.progress, Progress::Delivered { .. }) && handed(*to, *id);
+            let kept = !matches!(pending.progress, Progress::Delivered { .. }) && held(*to, *id);
             ensure(paused || kept, || {
                 format!("{id} waits for {to}, which is {state:?}: {pending:?}")
             })?;

@@ -424,3 +424,20 @@ fn a_local_trail_is_the_global_one_seen_from_a_workspace() {
     }
     assert!(run == world.run);
 }
+
+/// A merge of a workspace that, by what is left of the trail, never completed
+/// is set aside with everything that stood on it.
+#[test]
+fn a_merge_without_its_completion_is_set_aside() {
+    let mut world = World::open();
+    let id = world.in_state(State::Conflicted);
+    let mut entries = world.entries.clone();
+    entries.retain(|entry| match &entry.event {
+        Event::WorkspaceStateChanged(e) => e.to_state != State::Integrating,
+        _ => true,
+    });
+    let rebuilt = rebuild(&entries).unwrap();
+    assert!(!rebuilt.quarantined.is_empty());
+    assert!(rebuilt.run.merges.is_empty());
+    assert_eq!(rebuilt.run.state_of(id), Some(State::Active));
+}
