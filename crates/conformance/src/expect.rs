@@ -8,6 +8,7 @@ use crate::{
     Outcome, broken,
     file::{Table, duration},
     order::{Names, artifact_hash},
+    play::BEGINS,
 };
 
 /// The facts of an event as JSON.
@@ -34,6 +35,11 @@ pub fn is_like(pattern: &Table, entry: &Entry, run: &Run, names: &Names) -> Outc
             ("on", Value::String(place)) => {
                 let on = entry.workspace.map(|id| id.to_string());
                 on.as_ref() == names.get(place) && (on.is_some() || place == "none")
+            }
+            // How long after the run began, to the millisecond.
+            ("at", Value::String(text)) => {
+                let since = entry.time.0 - BEGINS;
+                duration(text).is_some_and(|us| since / 1_000 == us as i64 / 1_000)
             }
             _ => has(key, expected, &facts, names, entry.time.0),
         };
