@@ -1,4 +1,5 @@
 //! The scenarios that lie beside the register.
+#![allow(clippy::unwrap_used)]
 
 use std::{collections::BTreeSet, path::PathBuf};
 

@@ -6,6 +6,7 @@ use wacp::{
     command::Compaction,
     escalation,
     event::{Damaged, Reference},
+    gate::config::Highway,
     integration::{Acceptance, Resolution, Salvage, Strategy},
     task::NewGraph,
     workspace::NewRun,
@@ -24,6 +25,7 @@ mod args;
 mod envelope;
 mod gate;
 mod names;
+mod proof;
 mod setting;
 mod work;
 mod workspace;
@@ -54,7 +56,11 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
         "start_run" => Command::StartRun(Box::new(NewRun {
             agent: args.text_or("agent", "coordinator-1")?,
             directive: args.content("directive", "the goal")?,
-            highway: highway(args.get("highway"), args.names)?,
+            // Whoever names none gets what the specification recommends.
+            highway: match args.get("highway") {
+                None => Highway::default(),
+                given => highway(given, args.names)?,
+            },
             limits: match args.get("limits") {
                 Some(Value::Object(table)) => limits(Some(table), args.names)?,
                 _ => limits(None, args.names)?,
@@ -263,8 +269,8 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
                 _ => args.id("workspace", "w")?.map(Reference::Workspace),
             },
         },
-        "send" => Command::Send(new_envelope(run, args)?),
-        "inject" => Command::Inject(new_envelope(run, args)?),
+        "send" => Command::Send(new_envelope(run, by, args)?),
+        "inject" => Command::Inject(new_envelope(run, by, args)?),
         "create_checkpoint" => Command::CreateCheckpoint(Box::new(new_checkpoint(run, by, args)?)),
         "report_usage" => Command::ReportUsage {
             totals: args.usage()?,

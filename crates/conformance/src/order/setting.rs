@@ -7,7 +7,7 @@ use super::{
     args::{Args, word},
     names::Names,
 };
-use crate::{Outcome, broken, file::Table};
+use crate::{Outcome, Trouble, broken, file::Table};
 
 pub(crate) fn taxonomy_of(run: &Run) -> Taxonomy {
     run.setup
@@ -77,8 +77,11 @@ pub fn highway(value: Option<&Value>, names: &Names) -> Outcome<wacp::gate::conf
         setting.fallback = gate.word("fallback")?.unwrap_or(setting.fallback);
         gate.all_used()?;
     }
-    args.all_used()?;
-    Ok(highway)
+    match args.all_used() {
+        Ok(()) => Ok(highway),
+        // A gate of another type: the set is closed.
+        Err(trouble) => Err(Trouble::Malformed(trouble.to_string())),
+    }
 }
 
 pub fn taxonomy(value: Option<&Value>) -> Outcome<Taxonomy> {

@@ -9,6 +9,7 @@ use wacp::{
     content::Content,
     id::WorkspaceId,
     integration::Declared,
+    integrity::Check,
     role::CheckpointType,
     task::{DependsOn, NewTask},
 };
@@ -16,6 +17,7 @@ use wacp::{
 use super::{
     args::Args,
     names::{artifact_hash, id},
+    proof,
     setting::taxonomy_of,
 };
 use crate::Outcome;
@@ -76,9 +78,9 @@ pub(crate) fn new_checkpoint(run: &Run, by: Principal, args: &Args<'_>) -> Outco
             Ok(read)
         })
         .transpose()?;
-    Ok(NewCheckpoint {
+    let mut new = NewCheckpoint {
         artifacts: args.artifacts("artifacts")?.unwrap_or_default(),
-        check: args.check()?,
+        check: Check::Valid,
         checkpoint_type: taxonomy_of(run)
             .checkpoint_type(kind)
             .unwrap_or(CheckpointType::Registered(u16::MAX)),
@@ -89,7 +91,9 @@ pub(crate) fn new_checkpoint(run: &Run, by: Principal, args: &Args<'_>) -> Outco
         proof: None,
         resource_usage,
         status: args.word("status")?.unwrap_or(checkpoint::Status::Final),
-    })
+    };
+    proof::of_checkpoint(by, &mut new, args)?;
+    Ok(new)
 }
 
 pub(crate) fn new_tasks(args: &Args<'_>) -> Outcome<Vec<NewTask>> {

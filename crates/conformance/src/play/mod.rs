@@ -167,8 +167,9 @@ impl Player {
         let by = args.get("by").and_then(Value::as_str);
         let name = args.get("do").and_then(Value::as_str);
         let wanted = args.get("names").cloned();
-        // Nothing of ours has a place for it: an identifier is never the asker's.
-        args.get("proposed_id");
+        // Fields that are the runtime's to fill: no order of ours has a place for
+        // what an asker claims of them.
+        args.get("claims");
         let expected = args.get("then").cloned();
         let expected: Then = match expected {
             Some(then) => serde_json::from_value(then)
