@@ -164,6 +164,60 @@ impl Scenario {
     }
 }
 
+/// An order with `times` is so many orders; `$n` counts them from 1, and `$m`
+/// is the one before. A table of `repeat` and `times` is a long text or list.
+pub fn repeated(order: &Table) -> Vec<Table> {
+    let row = |n: u64| {
+        BTreeMap::from([
+            ("n".into(), n.to_string()),
+            ("m".into(), (n - 1).to_string()),
+        ])
+    };
+    let mut order = order.clone();
+    let times = order.remove("times").and_then(|times| times.as_u64());
+    let orders = (1..=times.unwrap_or(1)).map(|n| {
+        let mut one = Value::Object(order.clone());
+        if times.is_some() {
+            fill(&mut one, &row(n));
+        }
+        lengthen(&mut one, &row);
+        match one {
+            Value::Object(table) => table,
+            _ => Table::new(),
+        }
+    });
+    orders.collect()
+}
+
+fn lengthen(value: &mut Value, row: &impl Fn(u64) -> BTreeMap<String, String>) {
+    if let Value::Object(table) = value
+        && let (2, Some(one), Some(times)) = (
+            table.len(),
+            table.get("repeat"),
+            table.get("times").and_then(Value::as_u64),
+        )
+    {
+        *value = match one {
+            Value::String(text) => Value::String(text.repeat(times as usize)),
+            one => Value::Array(
+                (1..=times)
+                    .map(|n| {
+                        let mut copy = one.clone();
+                        fill(&mut copy, &row(n));
+                        copy
+                    })
+                    .collect(),
+            ),
+        };
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| lengthen(item, row)),
+        Value::Object(table) => table.values_mut().for_each(|item| lengthen(item, row)),
+        _ => {}
+    }
+}
+
 fn replaced(text: &str, row: &BTreeMap<String, String>) -> String {
     // Longer keys first, so that `$state_after` is not taken for `$state`.
     let mut keys: Vec<_> = row.iter().collect();
@@ -230,6 +284,23 @@ mod tests {
         assert_eq!(duration("2ms"), Some(2_000));
         assert_eq!(duration("60"), None);
         assert_eq!(duration("s"), None);
+    }
+
+    #[test]
+    fn an_order_and_a_list_can_be_repeated() {
+        let order = serde_json::json!({"times": 2, "to": "w$n", "from": "w$m",
+            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2}});
+        let Value::Object(order) = order else {
+            panic!("a table");
+        };
+        let orders = repeated(&order);
+        assert_eq!(orders.len(), 2);
+        assert_eq!(
+            (&orders[1]["to"], &orders[1]["from"]),
+            (&"w2".into(), &"w1".into())
+        );
+        assert_eq!(orders[0]["list"].as_array().map(Vec::len), Some(3));
+        assert_eq!(orders[0]["text"], "abab");
     }
 
     #[test]

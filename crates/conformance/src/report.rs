@@ -1,12 +1,21 @@
 //! What is proven, what is open, where we deviate, and what may be claimed.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::Path,
+};
+
+use wacp::Refusal;
 
 use crate::{
     Outcome, Trouble,
     file::{self, Scenario},
     play::play,
+    proof,
     register::{Deviations, Register, Statement},
+    shape,
 };
 
 /// Everything a report is made of.
@@ -18,6 +27,10 @@ pub struct Evidence {
     pub results: Vec<(Scenario, Option<Trouble>)>,
     /// What the specification says and we do not do: known not to pass.
     pub disputed: Vec<(Scenario, Option<Trouble>)>,
+    /// Tests that the register names and that do not exist.
+    pub missing: BTreeSet<String>,
+    /// Every refusal, and the scenarios that pass and expect it.
+    pub refusals: BTreeMap<&'static str, BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +46,7 @@ impl Standing {
         match self {
             Standing::Proven => "pass",
             Standing::Failing => "FAIL",
-            Standing::Elsewhere => "proven elsewhere",
+            Standing::Elsewhere => "pass (test)",
             Standing::Open => "open",
         }
     }
@@ -56,12 +69,27 @@ impl Evidence {
                 })
                 .collect())
         };
+        let register = Register::read(&read("register.toml")?)?;
+        // The directory lies in `crates/wacp`.
+        let root = directory.join("../../..");
+        let named = register.statement.iter().flat_map(|it| &it.proven_by);
+        let missing = named.filter(|test| !proof::exists(&root, test)).cloned();
+        let results = played("scenarios")?;
         Ok(Evidence {
-            register: Register::read(&read("register.toml")?)?,
+            missing: missing.collect(),
+            refusals: refusals(&results)?,
             deviations: Deviations::read(&read("deviations.toml")?)?,
-            results: played("scenarios")?,
             disputed: played("disputed")?,
+            register,
+            results,
         })
+    }
+
+    /// Whether every refusal has a scenario that passes.
+    pub fn refusals_are_shown(&self) -> bool {
+        self.refusals
+            .values()
+            .all(|scenarios| !scenarios.is_empty())
     }
 
     /// The scenarios that cite a statement.
@@ -81,32 +109,38 @@ impl Evidence {
                 return Standing::Failing;
             }
         }
-        match (cited, &statement.proven_by) {
+        let tests = &statement.proven_by;
+        if tests.iter().any(|test| self.missing.contains(test)) {
+            return Standing::Failing;
+        }
+        match (cited, tests.is_empty()) {
             (true, _) => Standing::Proven,
-            (false, Some(_)) => Standing::Elsewhere,
-            (false, None) => Standing::Open,
+            (false, false) => Standing::Elsewhere,
+            (false, true) => Standing::Open,
         }
     }
 
     fn where_proven(&self, statement: &Statement) -> String {
-        let names: Vec<_> = self
+        let scenarios = self
             .citing(&statement.id)
-            .map(|(scenario, _)| scenario.name.as_str())
-            .collect();
-        if names.is_empty() {
-            statement.proven_by.clone().unwrap_or_default()
-        } else {
-            names.join(", ")
-        }
+            .map(|(scenario, _)| scenario.name.as_str());
+        let tests = statement.proven_by.iter().map(String::as_str);
+        scenarios.chain(tests).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether every statement of `core` has a passing scenario.
+    /// Whether every statement of `core` has a passing scenario, or a test
+    /// where it speaks of everything that must not be.
     pub fn core_is_proven(&self) -> bool {
         self.register
             .statement
             .iter()
             .filter(|statement| statement.owner == "core")
-            .all(|statement| self.standing(statement) == Standing::Proven)
+            .all(|statement| self.is_proven(statement))
+    }
+
+    fn is_proven(&self, statement: &Statement) -> bool {
+        let standing = self.standing(statement);
+        matches!(standing, Standing::Proven | Standing::Elsewhere)
     }
 
     /// A level includes the ones below it, and every owner's statements.
@@ -115,12 +149,7 @@ impl Evidence {
             .statement
             .iter()
             .filter(|statement| statement.level <= level)
-            .all(|statement| {
-                matches!(
-                    self.standing(statement),
-                    Standing::Proven | Standing::Elsewhere
-                )
-            })
+            .all(|statement| self.is_proven(statement))
     }
 
     /// (level, owner) → proven, failing, elsewhere, open.
@@ -140,6 +169,7 @@ impl Evidence {
         let mut out = String::new();
         self.summary(&mut out);
         self.deviated(&mut out);
+        self.refused(&mut out);
         self.listed(&mut out);
         out
     }
@@ -148,8 +178,12 @@ impl Evidence {
     pub fn plain(&self) -> String {
         let mut out = String::new();
         self.listed(&mut out);
+        self.refused(&mut out);
         self.deviated(&mut out);
         self.summary(&mut out);
+        for test in &self.missing {
+            let _ = writeln!(out, "MISSING {test}");
+        }
         for (scenario, trouble) in self.results.iter().chain(&self.disputed) {
             if let Some(trouble) = trouble {
                 let _ = writeln!(out, "FAIL {}: {trouble}", scenario.name);
@@ -179,14 +213,21 @@ impl Evidence {
             };
             let _ = writeln!(out, "- Level {level}: {word}");
         }
-        out.push_str("\n| level | owner | pass | fail | proven elsewhere | open |\n");
+        out.push_str("\n| level | owner | scenario | test | fail | open |\n");
         out.push_str("| --- | --- | --- | --- | --- | --- |\n");
-        for ((level, owner), [pass, fail, elsewhere, open]) in self.totals() {
+        for ((level, owner), [pass, fail, test, open]) in self.totals() {
             let _ = writeln!(
                 out,
-                "| {level} | {owner} | {pass} | {fail} | {elsewhere} | {open} |"
+                "| {level} | {owner} | {pass} | {test} | {fail} | {open} |"
             );
         }
+        let shown = self.refusals.values().filter(|them| !them.is_empty());
+        let _ = writeln!(
+            out,
+            "\n{} of {} refusals have a scenario.",
+            shown.count(),
+            self.refusals.len()
+        );
         out.push('\n');
     }
 
@@ -230,8 +271,20 @@ impl Evidence {
         out.push('\n');
     }
 
+    fn refused(&self, out: &mut String) {
+        out.push_str("## Refusals\n\nWhy an order is refused, and where that is shown.\n\n");
+        out.push_str("| code | scenarios | which |\n| --- | --- | --- |\n");
+        for (code, scenarios) in &self.refusals {
+            let names: Vec<_> = scenarios.iter().map(String::as_str).collect();
+            let _ = writeln!(out, "| {code} | {} | {} |", names.len(), names.join(", "));
+        }
+        out.push('\n');
+    }
+
     fn listed(&self, out: &mut String) {
-        out.push_str("## Statements\n\n| number | section | level | owner | scenario | result |\n");
+        out.push_str(
+            "## Statements\n\n| number | section | level | owner | proven by | result |\n",
+        );
         out.push_str("| --- | --- | --- | --- | --- | --- |\n");
         for statement in &self.register.statement {
             let _ = writeln!(
@@ -247,4 +300,35 @@ impl Evidence {
         }
         out.push('\n');
     }
+}
+
+/// Which scenarios expect which refusal.
+fn refusals(
+    results: &[(Scenario, Option<Trouble>)],
+) -> Outcome<BTreeMap<&'static str, BTreeSet<String>>> {
+    let codes = shape::words::<Refusal>();
+    let mut refusals: BTreeMap<_, BTreeSet<String>> = codes
+        .into_iter()
+        .map(|code| (code, BTreeSet::new()))
+        .collect();
+    let passing = results.iter().filter(|(_, trouble)| trouble.is_none());
+    for (scenario, _) in passing {
+        for row in scenario.rows()? {
+            let orders = row.given.orders.iter().chain(&row.when);
+            let within = orders.filter_map(|order| order.get("then")?.get("refused")?.as_str());
+            // Some reasons are found only in the entry that records them.
+            let events = row
+                .then
+                .events
+                .iter()
+                .filter_map(|event| event.get("reason")?.as_str());
+            let codes = within.chain(row.then.refused.as_deref()).chain(events);
+            for code in codes {
+                if let Some(scenarios) = refusals.get_mut(code) {
+                    scenarios.insert(scenario.name.clone());
+                }
+            }
+        }
+    }
+    Ok(refusals)
 }

@@ -7,7 +7,7 @@ use wacp::{Command, Effect, Entry, Event, Order, Principal, Refusal, Run, apply,
 use crate::{
     Outcome, Trouble, broken,
     expect::facts,
-    file::{Given, Scenario, Table, Then, duration},
+    file::{Given, Scenario, Table, Then, duration, repeated},
     order::{self, Args, Names},
 };
 
@@ -154,6 +154,20 @@ impl Player {
     }
 
     fn order(&mut self, table: &Table, must: bool) -> Outcome<()> {
+        for one in repeated(table) {
+            match one.get("orders").and_then(Value::as_array) {
+                None => self.one_order(&one, must)?,
+                Some(orders) => {
+                    for inner in orders.iter().filter_map(Value::as_object) {
+                        self.order(inner, must)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one_order(&mut self, table: &Table, must: bool) -> Outcome<()> {
         let names = self.names.clone();
         let args = Args::new(table, &names);
         let mark = self.mark();
@@ -202,10 +216,10 @@ impl Player {
             }
             _ => return broken("an order needs `by` and `do`"),
         }
-        self.name(mark.entries, wanted.as_ref())?;
         if let (true, None, Some(code)) = (must, &expected.refused, &self.refused) {
             return broken(format!("refused: {code}"));
         }
+        self.name(mark.entries, wanted.as_ref())?;
         if must || expected.refused.is_some() {
             self.check(&expected, mark)?;
         }
