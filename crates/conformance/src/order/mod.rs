@@ -165,7 +165,7 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
         },
         "migrate" => Command::Migrate {
             workspace: workspace()?,
-            new_agent: args.text_or("new_agent", "agent-2")?,
+            new_agent: args.text_or("new_agent", "agent-next")?,
             reason: reason()?,
         },
         "abort" => Command::Abort {

@@ -13,6 +13,11 @@ use wacp::{
 use super::{args::Args, names::id, setting::taxonomy_of};
 use crate::Outcome;
 
+/// An agent that is bound to no workspace: the first one's is `agent-1`.
+fn free_agent(run: &Run) -> String {
+    format!("agent-{}", run.next.workspaces as usize + run.gates.len())
+}
+
 pub(crate) fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace> {
     let role = args.string("role")?.unwrap_or("worker");
     let role = taxonomy_of(run)
@@ -24,7 +29,9 @@ pub(crate) fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace>
         None => Some(id(args.names, "ann", "u")?),
     };
     Ok(NewWorkspace {
-        agent: args.text_or("agent", "agent-1")?,
+        agent: args
+            .text("agent")?
+            .unwrap_or_else(|| free_agent(run).into()),
         authority: match args.get("authority") {
             Some(_) => args.texts("authority")?,
             None => Arc::from([Text::from("src/")]),

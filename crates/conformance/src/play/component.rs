@@ -47,6 +47,7 @@ pub fn components(run: &Run, entries: &[Entry], id: WorkspaceId) -> Option<Value
         gates: _,
         escalations: _,
         hindrances: _,
+        taken: _,
     } = &**open;
     let inbox: Vec<_> = run
         .inboxes

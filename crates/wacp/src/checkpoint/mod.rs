@@ -71,17 +71,19 @@ pub struct NewCheckpoint {
 }
 
 impl NewCheckpoint {
-    /// A final artifact checkpoint after `parent`.
+    /// A final artifact checkpoint after `parent`, its proof verified as for
+    /// a plain envelope.
     pub fn last(parent: Option<CheckpointId>, artifacts: Vec<Artifact>) -> NewCheckpoint {
+        let intent = Content::markdown("done");
         NewCheckpoint {
             artifacts: artifacts.into(),
             check: Check::Valid,
             checkpoint_type: CheckpointType::Artifact,
             confidence: Confidence::Medium,
             content: None,
-            intent: Content::markdown("done"),
+            intent,
             parent,
-            proof: None,
+            proof: Some(intent.hash),
             resource_usage: None,
             status: Status::Final,
         }
@@ -249,7 +251,7 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
     if open.state != State::Active {
         return Err(Refusal::InvalidState);
     }
-    if new.check == Check::Invalid {
+    if new.check == Check::Invalid || new.proof.is_none() {
         return Err(Refusal::IntegrityViolation);
     }
     if !setup

@@ -178,17 +178,20 @@ pub fn acknowledge(
         return deny(stage, principal, "acknowledge", Some(workspace), denial);
     }
     let run = stage.run;
-    match run.state_of(workspace) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(State::Suspended | State::Migrating) => return stage.refuse(Refusal::InvalidState),
-        Some(_) => {}
+    let open = match run.living(workspace) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    if matches!(open.state, State::Suspended | State::Migrating) {
+        return stage.refuse(Refusal::InvalidState);
     }
     let pending = run.inboxes.get(&(workspace, envelope));
     match pending.map(|pending| pending.progress) {
-        None if envelope.0 >= run.next.envelopes => return stage.refuse(Refusal::UnknownEnvelope),
+        Some(Progress::Delivered { .. }) => {}
         Some(Progress::Queued | Progress::Gated(_)) => return stage.refuse(Refusal::NotDelivered),
         // A second acknowledgement is recorded and changes nothing (§4.2).
-        None | Some(Progress::Delivered { .. }) => {}
+        None if open.taken.contains(&envelope) => {}
+        None => return stage.refuse(Refusal::UnknownEnvelope),
     }
     let reference = Some(Reference::Envelope(envelope));
     stage.as_protocol(|stage| {
@@ -286,6 +289,7 @@ pub fn post_directive(stage: &mut Stage<'_>, to: WorkspaceId, directive: Content
                 .map_or(Party::System, |open| open.originator),
             rights: Arc::from([]),
             proof: None,
+            grace_us: None,
         },
     );
 }

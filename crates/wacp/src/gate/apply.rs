@@ -43,7 +43,7 @@ fn triggered(run: &mut Run, e: &GateTriggered, entry: &Entry) {
                 task.gate = Some(e.gate);
             }
         }
-        Proposal::EnvelopeDelivery { envelope, to } => {
+        Proposal::EnvelopeDelivery { envelope, to, .. } => {
             envelope::apply::hold(run, *to, *envelope, e.gate)
         }
         Proposal::ConflictResolution {
@@ -133,7 +133,7 @@ fn is_asked_again(gate: &Gate) -> bool {
 }
 
 fn release(run: &mut Run, gate: &Gate, payload: Option<crate::content::Content>) {
-    if let Proposal::EnvelopeDelivery { envelope, to } = &gate.proposal {
+    if let Proposal::EnvelopeDelivery { envelope, to, .. } = &gate.proposal {
         envelope::apply::release(run, *to, *envelope, payload);
     }
 }

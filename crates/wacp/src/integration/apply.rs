@@ -40,6 +40,8 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 merge.open.push(OpenConflict {
                     id: e.conflict,
                     conflict_type: e.conflict_type,
+                    description: e.description.clone(),
+                    resource: e.resource.clone(),
                     gate: None,
                 });
             }

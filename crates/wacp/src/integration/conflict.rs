@@ -50,9 +50,13 @@ pub fn resolve(
     if !acceptable {
         return stage.refuse(Refusal::InvalidStructure);
     }
+    let open = &merge.open[at];
     let proposal = Proposal::ConflictResolution {
         conflict,
+        conflict_type: open.conflict_type,
+        description: open.description.clone(),
         resolution: resolution.clone(),
+        resource: open.resource.clone(),
         workspace: id,
     };
     let subject = Subject::Conflict(conflict, resolution.strategy());

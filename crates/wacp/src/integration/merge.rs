@@ -42,6 +42,7 @@ pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptan
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
         by: integrator(stage.run, id),
+        checkpoint: register(stage.run, id).and_then(|register| register.last_final()),
     };
     match gate::guard(
         stage,

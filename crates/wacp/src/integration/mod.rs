@@ -156,6 +156,8 @@ pub struct Merge {
 pub struct OpenConflict {
     pub id: ConflictId,
     pub conflict_type: ConflictType,
+    pub description: Option<Text>,
+    pub resource: Option<Text>,
     /// Where its resolution waits for a person.
     pub gate: Option<GateId>,
 }

@@ -222,7 +222,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             }
             if e.signal_type == SignalType::Acknowledged {
                 if let Some(Reference::Envelope(envelope)) = e.reference {
-                    envelope::taken(run, e.from, envelope);
+                    envelope::acknowledged(run, e.from, envelope);
                 }
             } else if let Some(parent) = run.workspace(e.from).and_then(Slot::parent)
                 && run.open(parent).is_some()

@@ -8,7 +8,6 @@ mod highway;
 mod integrating;
 mod messages;
 mod people;
-mod random;
 mod recovering;
 mod resources;
 mod states;

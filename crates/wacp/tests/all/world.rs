@@ -180,8 +180,15 @@ impl World {
         self.now = until;
     }
 
+    /// The same form, for an agent that is not at work elsewhere.
+    pub fn for_free_agent(&self, new: NewWorkspace) -> NewWorkspace {
+        let agent = text(&self.free_agent());
+        NewWorkspace { agent, ..new }
+    }
+
     pub fn create(&mut self, new: NewWorkspace) -> WorkspaceId {
         let id = WorkspaceId(self.run.next.workspaces);
+        let new = self.for_free_agent(new);
         self.ok(
             Principal::Coordinator,
             Command::CreateWorkspace(Box::new(new)),
@@ -194,8 +201,16 @@ impl World {
         NewWorkspace {
             owner: Some(self.ann),
             authority: Arc::from([text("src/")]),
-            ..NewWorkspace::worker(parent, "agent-1")
+            ..NewWorkspace::worker(parent, &self.free_agent())
         }
+    }
+
+    /// An agent that is bound to no workspace: the first one's is `agent-1`.
+    pub fn free_agent(&self) -> String {
+        format!(
+            "agent-{}",
+            self.run.next.workspaces as usize + self.run.gates.len()
+        )
     }
 
     pub fn idle(&mut self) -> WorkspaceId {
@@ -279,7 +294,7 @@ impl World {
                 let id = self.active();
                 let command = Command::Migrate {
                     workspace: id,
-                    new_agent: text("agent-2"),
+                    new_agent: text(&format!("{}-next", self.free_agent())),
                     reason: text("better"),
                 };
                 self.ok(coordinator, command);
