@@ -231,7 +231,13 @@ fn fill(value: &mut Value, row: &BTreeMap<String, String>) {
     match value {
         Value::String(text) => *text = replaced(text, row),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, row)),
-        Value::Object(table) => table.values_mut().for_each(|item| fill(item, row)),
+        Value::Object(table) => {
+            let filled = std::mem::take(table).into_iter().map(|(key, mut item)| {
+                fill(&mut item, row);
+                (replaced(&key, row), item)
+            });
+            *table = filled.collect();
+        }
         _ => {}
     }
 }

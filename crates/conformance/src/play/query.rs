@@ -1,11 +1,13 @@
 //! Whether readers find on the trail what the file says, and how two runs
 //! compare.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use trail::Micros;
 use wacp::{
     Actor, Entry, Event, Principal,
-    id::Party,
+    id::{Party, WorkspaceId},
     query::{Filter, GroupBy, access, group, select, sum, timeline, views},
 };
 
@@ -150,6 +152,17 @@ impl Player {
         })
     }
 
+    /// What happened in each workspace, in its own order.
+    fn local_types(&self) -> BTreeMap<WorkspaceId, Vec<&'static str>> {
+        let mut locals: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for entry in &self.entries {
+            if let Some(id) = entry.workspace {
+                locals.entry(id).or_default().push(entry.event.event_type());
+            }
+        }
+        locals
+    }
+
     pub(super) fn check_comparison(&self, then: &Then) -> Outcome<()> {
         let Some(expected) = &then.compared else {
             return Ok(());
@@ -161,6 +174,7 @@ impl Player {
         let actual = json!({
             "parted": view.parted_at.is_some(),
             "same_state": self.run == other.run,
+            "same_local": self.local_types() == other.local_types(),
             "event_types": view.event_types,
             "duration_us": view.duration_us,
             "tokens": view.tokens,
