@@ -31,7 +31,10 @@ pub fn limits(table: Option<&Table>, names: &Names) -> Outcome<Limits> {
         if let Some(open) = args.number("max_open_workspaces")? {
             limits.max_open_workspaces = u32::try_from(open).unwrap_or(u32::MAX);
         }
-        args.all_used()?;
+        // What is no limit of ours is a constant, or nothing at all.
+        if let Err(trouble) = args.all_used() {
+            return Err(Trouble::Malformed(trouble.to_string()));
+        }
     }
     Ok(limits)
 }

@@ -79,7 +79,7 @@ impl Player {
 
     fn check_told(&self, then: &Then, mark: Mark) -> Outcome<()> {
         let told = self.told.get(mark.told..).unwrap_or_default();
-        let told: Vec<Value> = told.iter().map(|effect| json!(effect)).collect();
+        let told: Vec<Value> = told.iter().map(|(_, effect)| json!(effect)).collect();
         let is_told = |pattern: &Table, effect: &Value| {
             pattern
                 .iter()

@@ -46,6 +46,8 @@ impl Player {
         if let Some(pattern) = &crash.keeps_until {
             let at = self.last_like(&entries, pattern)?;
             entries.truncate(at + 1);
+            // The world is told of nothing that is not durable.
+            self.told.retain(|(after, _)| *after <= at + 1);
         }
         if let Some(pattern) = &crash.loses {
             let at = self.first_like(&entries, pattern)?;

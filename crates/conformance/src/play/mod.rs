@@ -51,8 +51,8 @@ struct Player {
     run: Run,
     now: Micros,
     entries: Vec<Entry>,
-    /// What the world was told.
-    told: Vec<Effect>,
+    /// What the world was told, and after which entry.
+    told: Vec<(usize, Effect)>,
     names: Names,
     /// How the last order was refused.
     refused: Option<String>,
@@ -136,8 +136,12 @@ impl Player {
         for entry in &entries {
             apply(&mut self.run, entry);
         }
-        self.told.extend(effects(&self.run, &entries));
-        self.entries.extend(entries.iter().cloned());
+        for entry in &entries {
+            self.entries.push(entry.clone());
+            let told = effects(&self.run, std::slice::from_ref(entry));
+            let after = self.entries.len();
+            self.told.extend(told.into_iter().map(|effect| (after, effect)));
+        }
         (entries, refusal)
     }
 
