@@ -46,7 +46,7 @@ pub fn highway(value: Option<&Value>, names: &Names) -> Outcome<wacp::gate::conf
         "autonomous" => Ok(Highway::autonomous()),
         "supervised" => Ok(Highway::supervised()),
         "gated" => Ok(Highway::gated()),
-        _ => broken(format!("no preset is called `{name}`")),
+        _ => Err(Trouble::Malformed(format!("preset = {name}"))),
     };
     let timeout = |args: &Args<'_>, before: Option<u64>| match args.get("timeout") {
         Some(Value::String(text)) if text == "none" => Ok(None),

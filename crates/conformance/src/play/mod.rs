@@ -140,7 +140,8 @@ impl Player {
             self.entries.push(entry.clone());
             let told = effects(&self.run, std::slice::from_ref(entry));
             let after = self.entries.len();
-            self.told.extend(told.into_iter().map(|effect| (after, effect)));
+            self.told
+                .extend(told.into_iter().map(|effect| (after, effect)));
         }
         (entries, refusal)
     }
