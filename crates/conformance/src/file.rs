@@ -124,6 +124,9 @@ pub struct Then {
     pub rebuilt: Option<Value>,
     /// Names that stand for different things.
     pub distinct: Vec<String>,
+    /// Names that stand for different things here and in the run of `against`,
+    /// by their identifiers over all runs.
+    pub apart: Vec<String>,
     /// Whether the run goes on.
     pub running: Option<bool>,
 }

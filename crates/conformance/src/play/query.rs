@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trail::Micros;
 use wacp::{
     Actor, Entry, Event, Principal,
-    id::{Party, WorkspaceId},
+    id::{Party, WorkspaceId, over_all_runs},
     query::{Filter, GroupBy, access, group, select, sum, timeline, views},
 };
 
@@ -164,6 +164,15 @@ impl Player {
     }
 
     pub(super) fn check_comparison(&self, then: &Then) -> Outcome<()> {
+        for name in &then.apart {
+            let other = self.other.as_ref().and_then(|other| other.names.get(name));
+            let (Some(here), Some(there)) = (self.names.get(name), other) else {
+                return broken(format!("`{name}` is not called so in both runs"));
+            };
+            if over_all_runs("here", here) == over_all_runs("there", there) {
+                return broken(format!("{name} is {here} in both runs"));
+            }
+        }
         let Some(expected) = &then.compared else {
             return Ok(());
         };
