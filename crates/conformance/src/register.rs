@@ -15,6 +15,7 @@ pub struct Statement {
     pub section: String,
     pub level: u8,
     pub owner: String,
+    pub kind: String,
     pub says: String,
     pub reason: Option<String>,
     pub ruling: Option<String>,

@@ -1,17 +1,18 @@
 //! The scenarios that lie beside the register.
 #![allow(clippy::unwrap_used)]
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock};
 
 use conformance::{file::Scenario, play::play, report::Evidence};
 use serde_json::{Value, json};
 
-fn gather() -> Evidence {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    match Evidence::gather(&here.join("../wacp/conformance")) {
-        Ok(evidence) => evidence,
-        Err(trouble) => panic!("{trouble}"),
-    }
+/// What lies in the tree, played once.
+fn gather() -> &'static Evidence {
+    static REAL: OnceLock<Evidence> = OnceLock::new();
+    REAL.get_or_init(|| {
+        let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        Evidence::gather(&here.join("../wacp/conformance")).unwrap_or_else(|why| panic!("{why}"))
+    })
 }
 
 #[test]
