@@ -4,9 +4,10 @@
 //! is asked, what must then be so. `file` reads it, `order` turns its orders
 //! into commands, `play` plays it, `expect` compares, `register` knows the
 //! statements, `proof` finds the tests it names, `shape` reads closed sets off
-//! the code, `report` says what is proven. Nothing here decides anything about
-//! the protocol.
+//! the code, `evidence` is what they prove together, `report` says it. Nothing
+//! here decides anything about the protocol.
 
+pub mod evidence;
 pub mod expect;
 pub mod file;
 pub mod order;

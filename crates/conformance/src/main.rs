@@ -6,7 +6,7 @@
 
 use std::{env, fs, io::Write as _, path::PathBuf, process::ExitCode};
 
-use conformance::report::Evidence;
+use conformance::evidence::Evidence;
 
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);

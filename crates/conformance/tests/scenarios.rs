@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock};
 
-use conformance::{file::Scenario, play::play, report::Evidence};
+use conformance::{evidence::Evidence, file::Scenario, play::play};
 use serde_json::{Value, json};
 
 /// What lies in the tree, played once.
