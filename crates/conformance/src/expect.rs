@@ -1,5 +1,7 @@
 //! Whether what happened is what the file says.
 
+use std::{collections::BTreeMap, sync::OnceLock};
+
 use serde_json::Value;
 use trail::Micros;
 use wacp::{Entry, Event, Run, content::Content};
@@ -9,11 +11,29 @@ use crate::{
     file::{Table, duration},
     order::{Names, artifact_hash},
     play::BEGINS,
+    shape::fields,
 };
 
 /// The facts of an event as JSON.
 pub fn facts(event: &Event) -> Value {
     serde_json::from_slice(&event.facts()).unwrap_or(Value::Null)
+}
+
+/// Whether an entry of this type has the key, in its header or its body: a
+/// misspelt one would make sure that nothing is ever found.
+fn is_fact(kind: &str, key: &str) -> bool {
+    static FACTS: OnceLock<BTreeMap<&str, Vec<&str>>> = OnceLock::new();
+    let facts = FACTS.get_or_init(|| {
+        let types = Event::TYPES.iter().copied().zip(0..);
+        types
+            .map(|(kind, at)| (kind, fields::<Event>(at)))
+            .collect()
+    });
+    let is_named = |fact: &&str| *fact == key || fact.strip_suffix("_us") == Some(key);
+    matches!(key, "event" | "actor" | "on" | "at")
+        || facts
+            .get(kind)
+            .is_some_and(|facts| facts.iter().any(is_named))
 }
 
 /// Whether an entry is one the pattern describes.
@@ -23,6 +43,9 @@ pub fn is_like(pattern: &Table, entry: &Entry, run: &Run, names: &Names) -> Outc
     };
     if !Event::TYPES.contains(&kind) {
         return broken(format!("no event is called `{kind}`"));
+    }
+    if let Some(key) = pattern.keys().find(|key| !is_fact(kind, key)) {
+        return broken(format!("{kind} has no `{key}`"));
     }
     if entry.event.event_type() != kind {
         return Ok(false);
