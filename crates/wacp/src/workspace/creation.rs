@@ -6,7 +6,7 @@ use crate::{
     event::{TaskAssigned, WorkspaceCreated, WorkspaceRejected},
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{Party, WorkspaceId},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     right::{self, RightKind},
     role::{
         Role,
@@ -299,11 +299,12 @@ pub fn approve_delegation(
         Act::Delegate,
         delegate,
     )?;
-    let Some(open) = stage.run.open(delegate) else {
-        return stage.refuse(Refusal::TargetNotFound);
+    let open = match stage.run.living(delegate) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
     };
     if !open.delegate {
-        return Err(Rejection::from(Refusal::InvalidState));
+        return stage.refuse(Refusal::InvalidState);
     }
     let granted_by = match principal {
         Principal::User(user) => Party::User(user),

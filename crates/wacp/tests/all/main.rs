@@ -4,6 +4,7 @@
 
 mod delegating;
 mod escalating;
+mod every;
 mod highway;
 mod integrating;
 mod messages;

@@ -56,6 +56,22 @@ impl World {
     }
 
     pub fn started(highway: Highway, limits: Limits, taxonomy: Taxonomy) -> World {
+        let mut world = World::idling(highway, limits, taxonomy);
+        world.emit(ROOT, SignalType::Ready);
+        assert_eq!(world.state(ROOT), State::Active);
+        let directive = EnvelopeId(0);
+        world.ok(
+            Principal::Runtime,
+            Command::Acknowledge {
+                workspace: ROOT,
+                envelope: directive,
+            },
+        );
+        world
+    }
+
+    /// A run whose coordinator has not said yet that it is ready.
+    pub fn idling(highway: Highway, limits: Limits, taxonomy: Taxonomy) -> World {
         let mut world = World {
             run: Run::default(),
             entries: Vec::new(),
@@ -86,16 +102,6 @@ impl World {
                 Command::GrantCapability { user, capability },
             );
         }
-        world.emit(ROOT, SignalType::Ready);
-        assert_eq!(world.state(ROOT), State::Active);
-        let directive = EnvelopeId(0);
-        world.ok(
-            Principal::Runtime,
-            Command::Acknowledge {
-                workspace: ROOT,
-                envelope: directive,
-            },
-        );
         world
     }
 
@@ -308,9 +314,7 @@ impl World {
             }
             State::Closed => {
                 let id = self.complete(vec![artifact("src/a", None, "1")]);
-                let accept =
-                    wacp::integration::Acceptance::of(id, wacp::integration::Strategy::Direct);
-                self.ok(coordinator, Command::Accept(Box::new(accept)));
+                self.accept(id);
                 id
             }
             State::Failed => {
@@ -326,6 +330,12 @@ impl World {
                 id
             }
         }
+    }
+
+    /// Accepts as it is.
+    pub fn accept(&mut self, id: WorkspaceId) {
+        let accept = wacp::integration::Acceptance::of(id, wacp::integration::Strategy::Direct);
+        self.ok(Principal::Coordinator, Command::Accept(Box::new(accept)));
     }
 
     /// Accepts with a declared contradiction.
