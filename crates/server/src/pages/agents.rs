@@ -19,7 +19,7 @@ use crate::{
     api::keys::{self, Wanted},
     pages::{
         form::pairs,
-        layout::{page as layout, token},
+        layout::{copied, page as layout, token},
         owner::{Owner, OwnerForm, button, fault, once, refused, sure},
         session::Signed,
         when,
@@ -304,7 +304,7 @@ pub async fn prompt(
         p .about { a .back href="/agents" { "Agents" } }
         h1 { "Prompt for " bdi { (show::text(&agent_id)) } }
         p { "Make this the system prompt, or a part of it. It holds no secret: the key comes from the environment." }
-        pre .copy { code { (prompt.text()) } }
+        (copied(&prompt.text()))
     };
     Ok(layout(&signed, "/agents", "Prompt", main))
 }

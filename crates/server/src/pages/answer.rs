@@ -6,13 +6,14 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Refusal};
+use engine::{Command, Refusal, read::Entry};
 use inbox::{
     Answer, Person, Request, Verdict,
     answer::{EDITED_BYTES, FEEDBACK_CHARS},
-    event::Channel,
+    event::{AnswerHeld, Channel},
 };
 use maud::{Markup, html};
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::{
@@ -54,6 +55,8 @@ enum Said {
     Changed(Verdict),
     /// Nothing: the changes were to be looked at.
     Preview,
+    /// Nothing: it was an answer, and its author took it back.
+    TakenBack,
 }
 
 impl Draft {
@@ -78,7 +81,7 @@ impl Draft {
                 Said::Changed(verdict) => p .fault role="alert" {
                     "You changed the content: send your version (Redirect), or " (verb(*verdict)) " it as delivered?"
                 },
-                Said::Preview => {},
+                Said::Preview | Said::TakenBack => {},
             }
         }
     }
@@ -97,6 +100,31 @@ impl Draft {
             }
         }
     }
+}
+
+/// The texts of the answer that this person took back, to be sent otherwise.
+pub async fn taken_back(
+    app: &App,
+    signed: &Signed,
+    history: &[Entry],
+) -> Result<Option<Draft>, Problem> {
+    let by_them = |entry: &&Entry| {
+        entry.event_type == "answer_held"
+            && serde_json::from_str::<AnswerHeld>(entry.facts.get())
+                .is_ok_and(|held| held.by == signed.user.name)
+    };
+    let Some(held) = history.iter().rev().find(by_them) else {
+        return Ok(None);
+    };
+    let shared = app.shared();
+    let feedback = shared.part(held.position, "feedback").await?;
+    let edited = shared.part(held.position, "edited_content").await?;
+    let text = |part: Box<RawValue>| in_editor(&item::plain(part.get()));
+    Ok(Some(Draft {
+        feedback: feedback.map(text).unwrap_or_default(),
+        edited: edited.map(text),
+        said: Said::TakenBack,
+    }))
 }
 
 fn to_copy(id: &str, label: &str, text: &str) -> Markup {

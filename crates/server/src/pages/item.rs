@@ -144,8 +144,14 @@ async fn whole(
     let store = &app.shared().store;
     let snoozed = store.snoozed(&signed.user.name, now, SNOOZED).await?;
     let aside = snoozed.contains_key(&delivery.no);
+    let entries = app.shared().history(delivery.no).await?;
     let answerable = item.is_open() && signed.may_answer();
-    let form = answerable.then(|| answer::form(signed, item, aside, draft));
+    let taken_back = match answerable && draft.is_none() {
+        true => answer::taken_back(app, signed, &entries).await?,
+        false => None,
+    };
+    let typed = draft.or(taken_back.as_ref());
+    let form = answerable.then(|| answer::form(signed, item, aside, typed));
     Ok(html! {
         // With something typed on it, a page is not loaded again by itself.
         article .item data-id=(delivery.id) data-open=(item.is_open() && draft.is_none()) {
@@ -158,7 +164,7 @@ async fn whole(
             (content(item))
             @if let (Some(form), None) = (&form, draft) { (form) }
             @if item.is_open() && !signed.may_answer() { p .hint { "You can read this and not answer it." } }
-            (history(app, item, now).await?)
+            (history(item, &entries, now))
         }
         aside aria-labelledby="beside-title" { (beside(app, item, now).await?) }
     })
@@ -261,7 +267,10 @@ fn content(item: &Item) -> Markup {
         section .content aria-labelledby="details-title" {
             h2 #details-title { "Details" }
             a .raw href=(format!("/items/{}/raw", item.row.row.id)) data-key="v" { "As it was sent" }
-            div .details { (shown.body) }
+            @if shown.format == show::Format::Json {
+                button .quiet type="button" data-unfold aria-controls="details" { "Open all" }
+            }
+            div #details .details { (shown.body) }
         }
     }
 }
@@ -284,13 +293,12 @@ pub async fn raw(
     Ok(page(&signed, "/", "As it was sent", main))
 }
 
-async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
-    let entries = app.shared().history(item.row.row.no).await?;
-    Ok(html! {
+fn history(item: &Item, entries: &[Entry], now: Micros) -> Markup {
+    html! {
         section .history aria-labelledby="history-title" {
             h2 #history-title { "History" }
             ol .plain {
-                @for entry in &entries {
+                @for entry in entries {
                     li {
                         span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
@@ -302,7 +310,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
             p { a href=(format!("/api/v1/inbox/{}/receipt", item.row.row.id)) download { "Receipt" }
                 span .hint { " proves this to anyone who has the log's key." } }
         }
-    })
+    }
 }
 
 /// What came of an attempt to tell the agent.

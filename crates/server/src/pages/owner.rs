@@ -15,7 +15,7 @@ use crate::{
     auth::{Admin, record_denial},
     pages::{
         form::Form,
-        layout::{notice, page},
+        layout::{copy_button, notice, page, token},
         session::Signed,
     },
 };
@@ -99,7 +99,7 @@ pub fn kept(secrets: &[(&str, &str)]) -> Markup {
             dl {
                 @for (name, secret) in secrets {
                     dt { (name) }
-                    dd { code .copy { (secret) } }
+                    dd { code .copy { (secret) } " " (copy_button()) }
                 }
             }
         }
@@ -110,7 +110,7 @@ pub fn kept(secrets: &[(&str, &str)]) -> Markup {
 pub fn button(signed: &Signed, action: &str, field: (&str, &str), text: &str) -> Markup {
     html! {
         form method="post" action=(action) {
-            (crate::pages::layout::token(signed))
+            (token(signed))
             input type="hidden" name=(field.0) value=(field.1);
             button .quiet { (text) }
         }

@@ -18,7 +18,7 @@ use crate::{
         form::{Form, SignedForm},
         layout::{notice, plain},
         password,
-        session::cookie,
+        session::{self, cookie},
     },
     path::Path,
     transport::Peer,
@@ -89,7 +89,7 @@ pub async fn with_password(
     }
     let right = password::is_right(&app, name, form_sent.text("password")).await;
     let opened = match right {
-        true => open(&app, name).await,
+        true => open(&app, &headers, name).await,
         false => None,
     };
     let Some(cookie) = opened else {
@@ -107,9 +107,9 @@ pub async fn with_password(
 }
 
 /// A session for someone whose password is right.
-pub async fn open(app: &App, name: &str) -> Option<Cookie> {
+pub async fn open(app: &App, headers: &HeaderMap, name: &str) -> Option<Cookie> {
     let name = name.to_owned();
-    enter(app, |session| account::Command::OpenSession {
+    enter(app, headers, |session| account::Command::OpenSession {
         name,
         session,
     })
@@ -144,7 +144,8 @@ pub async fn with_link(
 ) -> Result<Response, Response> {
     Form::open(&app, &headers, body, FORM_BYTES).await?;
     let hash = secret::hash(&link);
-    match enter(&app, |session| account::Command::UseLink { hash, session }).await {
+    let command = |session| account::Command::UseLink { hash, session };
+    match enter(&app, &headers, command).await {
         Some(cookie) => Ok((cookie, Redirect::to("/you")).into_response()),
         None => {
             app.failures.count(peer.address);
@@ -160,12 +161,17 @@ pub async fn with_link(
 }
 
 /// Opens a session with a new secret, which only the browser gets.
-async fn enter(app: &App, command: impl FnOnce(NewSession) -> account::Command) -> Option<Cookie> {
+async fn enter(
+    app: &App,
+    headers: &HeaderMap,
+    command: impl FnOnce(NewSession) -> account::Command,
+) -> Option<Cookie> {
     let (secret, hash) = fresh::draw(secret::Kind::Session).ok()?;
     let now = app.shared().clock.now();
     let session = NewSession {
         session_id: fresh::short_id("ses").ok()?,
         hash,
+        browser: session::browser(headers),
         expires_at: Micros(now.0 + SESSION_SECONDS * Micros::SECOND),
     };
     let command = Command::Enter {

@@ -19,7 +19,7 @@ use crate::{
     api::trail as api,
     pages::{
         form::pairs,
-        layout::{page as layout, token},
+        layout::{copied, page as layout, token},
         session::Signed,
         when,
     },
@@ -214,10 +214,10 @@ async fn seal(app: &App, signed: &Signed) -> Result<Markup, Problem> {
                 }
             }
             p .hint { "The key that signs the log. Keep it somewhere else, with a checkpoint: no entry before it can then change unnoticed." }
-            pre .copy { code { (key) } }
+            (copied(&key))
             @if let Some(head) = head {
                 p .hint { "The checkpoint of now" }
-                pre .copy { code { (head.note) } }
+                (copied(&head.note))
             }
         }
     })

@@ -170,6 +170,25 @@ async fn a_refused_answer_keeps_what_was_written() {
 }
 
 #[tokio::test]
+async fn what_was_written_is_there_again_after_an_undo_and_only_for_its_author() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("as it came")).await;
+    let fields = text("redirected", "my words", "my version");
+    assert_eq!(scene.send(&id, &fields).await.0, 303);
+    let here = format!("/items/{id}");
+    scene.ann.done(&format!("{here}/undo"), &[], &here).await;
+    let page = scene.ann.page(&here).await;
+    for kept in ["my words</textarea>", "my version</textarea>"] {
+        assert!(page.contains(kept), "{kept}: {page}");
+    }
+    scene.house.user("rob", "reviewer");
+    let rob = Browser::of(&scene.house, "rob").await;
+    let page = rob.page(&here).await;
+    assert!(!page.contains("my words"), "{page}");
+    assert!(page.contains("as it came</textarea>"), "{page}");
+}
+
+#[tokio::test]
 async fn an_address_puts_no_words_into_the_pages_mouth() {
     let scene = scene().await;
     let id = scene.deliver(json!("x")).await;

@@ -291,6 +291,29 @@ edited?.addEventListener("input", () => {
 // What keeps a form from being sent must be seen.
 edited?.addEventListener("invalid", () => { $("#redirect").open = true; });
 
+// --- taking along, folding ---------------------------------------------------------
+
+// Without TLS a browser copies nothing for a page: then it is only selected.
+async function copy(button) {
+  const text = button.previousElementSibling;
+  getSelection().selectAllChildren(text);
+  const done = await navigator.clipboard?.writeText(text.textContent).then(() => true, () => false);
+  button.textContent = done ? "Copied" : "Selected";
+  say(button.textContent);
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+}
+
+function unfold(button) {
+  const folds = all("details", $("#details"));
+  const open = folds.some((fold) => !fold.open);
+  for (const fold of folds) fold.open = open;
+  button.textContent = open ? "Close all" : "Open all";
+}
+document.addEventListener("click", ({ target }) => {
+  if (target.matches?.("[data-copy]")) copy(target);
+  if (target.matches?.("[data-unfold]")) unfold(target);
+});
+
 // --- time ------------------------------------------------------------------------
 
 // How far this clock is from the server's, once it is known.
@@ -598,7 +621,7 @@ const keys = [
   ["j / k", "next, previous: row or item"], ["Enter", "open"], ["x", "tick"],
   ["a", "approve: this, or those ticked"], ["r", "reject"],
   ["e", "change"], ["Ctrl Enter", "redirect with the change"], ["f", "feedback"],
-  ["u", "undo; again, the one before"], ["s", "put aside"], ["v", "as it was sent, and back"],
+  ["u", "undo; again, the one before"], ["s", "put aside"], ["v", "as it was sent, and back"], ["o", "open all of it, and close it"],
   ["/", "search"], ["g then i, d, y", "inbox, done, you"],
   ["g then a, t, w, p, s", "agents, trail, webhooks, people, settings"], ["?", "this"],
 ];
@@ -665,6 +688,7 @@ document.addEventListener("keydown", (event) => {
     s: () => here && aside(here),
     e: () => here && (location.href = `${$("a.head", here).href}#change`),
     v: () => $('[data-key="v"]')?.click(),
+    o: () => $("[data-unfold]")?.click(),
   };
   if (item) Object.assign(acts, {
     j: () => !event.repeat && walk(1),
