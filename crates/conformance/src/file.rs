@@ -115,6 +115,8 @@ pub struct Then {
     pub unique: bool,
     /// All registered event types, by family.
     pub registry: Option<BTreeMap<String, Vec<String>>>,
+    /// All words of closed sets.
+    pub closed: BTreeMap<String, Vec<String>>,
     /// Entries that no reader accepts.
     pub unreadable: Vec<Table>,
     /// Entries that compaction leaves in place, and that it may move.

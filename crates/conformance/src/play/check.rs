@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wacp::{Entry, Event};
 
-use super::{Mark, Player};
+use super::{Mark, Player, closed::check_closed};
 use crate::{
     Outcome, broken,
     expect::{facts, has, is_like},
@@ -27,6 +27,7 @@ impl Player {
         self.check_trail(then)?;
         self.check_queries(then)?;
         self.check_comparison(then)?;
+        check_closed(then)?;
         self.check_rebuilt(then)
     }
 

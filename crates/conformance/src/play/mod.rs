@@ -13,6 +13,7 @@ use crate::{
 
 mod begin;
 mod check;
+mod closed;
 mod component;
 mod crash;
 mod query;
