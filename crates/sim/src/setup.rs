@@ -55,7 +55,7 @@ pub fn new_run(dice: &mut Dice) -> NewRun {
         directive: Content::markdown("goal"),
         highway: highway(dice),
         limits: Limits {
-            max_open_workspaces: 40,
+            max_open_workspaces: 10 + dice.roll(40) as u32,
             ..Limits::default()
         },
         taxonomy: Taxonomy::with_reviewer(),

@@ -6,7 +6,30 @@ use wacp::{
     workspace::{Deadline, budget::Dimension, lifecycle::State},
 };
 
-use super::{Verdict, ensure};
+use super::{Checker, Verdict, View, ensure};
+
+/// It is looked at after one commit in so many.
+const EVERY: u32 = 8;
+
+#[derive(Debug, Default)]
+pub struct Standing {
+    commits: u32,
+}
+
+impl Checker for Standing {
+    fn claim(&self) -> &'static str {
+        "the parts of a run agree with each other"
+    }
+
+    fn commit(&mut self, view: &View<'_>) -> Verdict {
+        self.commits = self.commits.wrapping_add(1);
+        if self.commits.is_multiple_of(EVERY) {
+            stands(view.run)
+        } else {
+            Ok(())
+        }
+    }
+}
 
 /// All of it.
 pub fn stands(run: &Run) -> Verdict {
@@ -151,4 +174,39 @@ fn deadlines(run: &Run) -> Verdict {
         ensure(stands, || format!("{deadline:?} is about nothing"))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::history, *};
+    use trail::Micros;
+
+    /// Each change alone makes the run contradict itself.
+    #[test]
+    fn a_run_that_contradicts_itself_is_seen() {
+        let changes: [fn(&mut Run); 6] = [
+            |run| run.open_count += 1,
+            |run| run.children.clear(),
+            |run| run.right_holders.clear(),
+            |run| {
+                let nothing = Deadline::Timeout(WorkspaceId(u32::MAX));
+                run.deadlines.insert((Micros(1), nothing));
+            },
+            |run| {
+                let signal = wacp::signal::SignalType::Failed;
+                run.owed
+                    .insert(WorkspaceId(1), wacp::signal::Owed { signal });
+            },
+            |run| {
+                let (at, right) = run.rights.pop_first().unwrap_or_default();
+                run.rights.insert((at.0, WorkspaceId(u32::MAX)), right);
+            },
+        ];
+        for change in changes {
+            let mut run = history::busy(300).run;
+            assert_eq!(stands(&run), Ok(()));
+            change(&mut run);
+            assert!(stands(&run).is_err());
+        }
+    }
 }

@@ -63,6 +63,12 @@ impl Player<'_> {
         unreachable!("a throw below the sum of the weights falls on a kind")
     }
 
+    /// An order to begin, which may be wrong in itself.
+    pub fn start(&mut self) -> Order {
+        let (principal, command) = runtime::start_run(self);
+        Order::new(principal, command)
+    }
+
     pub fn order_of(&mut self, kind: &Kind) -> Order {
         let (usual, command) = (kind.make)(self);
         let principal = if self.dice.chance(IMPOSTORS) {

@@ -40,8 +40,10 @@ impl Player<'_> {
         let answers = [
             Answer::Approve,
             Answer::Approve,
-            Answer::Reject,
+            Answer::Approve,
             Answer::Modify,
+            Answer::Modify,
+            Answer::Reject,
         ];
         let answer = self.dice.pick(&answers);
         let kind = self.run.gates.get(&gate).map(|gate| gate.gate_type);

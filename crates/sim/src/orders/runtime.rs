@@ -34,10 +34,15 @@ pub const KINDS: &[Kind] = &[
     kind("record_authentication_failure", 2, record_failure),
 ];
 
-fn start_run(player: &mut Player<'_>) -> (Principal, Command) {
+pub fn start_run(player: &mut Player<'_>) -> (Principal, Command) {
     let mut new = setup::new_run(player.dice);
-    match player.dice.roll(6) {
+    match player.dice.roll(8) {
         0 => new.limits.budget_warning_percent = 0,
+        3 => {
+            let roles = &new.taxonomy.roles;
+            let twice = roles.iter().chain(roles.iter()).cloned();
+            new.taxonomy.roles = twice.collect();
+        }
         1 => new.agent = text(""),
         2 => new.highway.integration.timeout_us = Some(0),
         _ => {}

@@ -20,7 +20,7 @@ pub const KINDS: &[Kind] = &[
     kind("cancel_task", 5, cancel_task),
     kind("create_checkpoint", 70, create_checkpoint),
     kind("report_usage", 15, report_usage),
-    kind("accept", 35, accept),
+    kind("accept", 20, accept),
     kind("revise", 6, revise),
     kind("reject", 6, reject),
     kind("resolve_conflict", 15, resolve_conflict),

@@ -125,6 +125,11 @@ impl Pending {
         }
     }
 
+    /// Whether nothing else arrives until it is taken.
+    pub fn blocks_inbox(&self) -> bool {
+        self.priority == Priority::Blocking && self.attempts() > 0
+    }
+
     /// Whether it holds others back or is itself held back.
     pub fn is_hindrance(&self) -> bool {
         match self.progress {

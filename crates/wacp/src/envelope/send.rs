@@ -227,6 +227,7 @@ fn accept(
     };
     create(stage, envelope, post);
     if let (Use::Once(right), Some(holder)) = (used, from) {
+        stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {

@@ -95,6 +95,13 @@ fn unlink(run: &mut Run, id: GateId, gate: &Gate) {
     }
 }
 
+/// What was handed to the coordinator is over without its decision.
+pub(crate) fn withdraw(run: &mut Run, id: GateId) {
+    if let Some(gate) = run.escalated_gates.remove(&id) {
+        unlink(run, id, &gate);
+    }
+}
+
 fn resolved(run: &mut Run, e: &GateResolved) {
     let Some(gate) = run.gates.remove(&e.gate) else {
         return;

@@ -6,7 +6,7 @@ use super::{Merge, Merged, OpenConflict, ResolutionStrategy};
 use crate::{
     checkpoint::{Artifact, register},
     event::{Entry, Event},
-    gate::{GateType, Subject},
+    gate::{self, GateType, Subject},
     id::{ArtifactId, WorkspaceId},
     role::Text,
     state::Run,
@@ -42,13 +42,19 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                     conflict_type: e.conflict_type,
                     description: e.description.clone(),
                     resource: e.resource.clone(),
-                    gate: None,
+                    gates: Vec::new(),
                 });
             }
         }
         Event::ConflictResolved(e) => {
+            let mut asked = Vec::new();
             if let Some(merge) = run.merges.get_mut(&e.workspace) {
-                merge.open.retain(|open| open.id != e.conflict);
+                let over = |open: &mut OpenConflict| open.id == e.conflict;
+                asked.extend(merge.open.extract_if(.., over).flat_map(|open| open.gates));
+            }
+            // Nothing more is to be decided about it.
+            for gate in asked {
+                gate::apply::withdraw(run, gate);
             }
             for strategy in [
                 ResolutionStrategy::CoordinatorResolve,
@@ -139,7 +145,7 @@ pub(crate) fn hold(
     if let Some(merge) = run.merges.get_mut(&workspace)
         && let Some(open) = merge.open.iter_mut().find(|open| open.id == conflict)
     {
-        open.gate = Some(gate);
+        open.gates.push(gate);
     }
 }
 

@@ -185,7 +185,15 @@ pub fn transfer(
     kind: RightKind,
     target: WorkspaceId,
 ) {
-    let right = held(stage.run, from, target, kind);
+    let right = match kind {
+        // One that was used or given away a moment ago is not held any more.
+        RightKind::SendOnce => {
+            let held = stage.run.rights_once.get(&(from, target));
+            let mut held = held.into_iter().flatten().copied();
+            held.find(|right| stage.spent_rights.insert(*right))
+        }
+        kind => held(stage.run, from, target, kind),
+    };
     let usable = stage
         .state_of(target)
         .is_some_and(|state| !state.is_terminal());

@@ -225,6 +225,7 @@ pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
             stage.transition(id, to, trigger, None);
             if to == State::Integrating {
                 crate::task::complete(stage, id);
+                crate::integration::abandon_salvage(stage, id, crate::event::Aborted::Unusable);
                 end::settle(stage, id, crate::event::Undeliverable::WorkspaceSealed);
             }
         }

@@ -7,12 +7,14 @@ use wacp::{
     content::Content,
     envelope::{NewEnvelope, Priority},
     event::{Damaged, Undeliverable},
+    gate::{Answer, config::Highway},
     id::{EnvelopeId, WorkspaceId},
     integrity::Check,
     right::RightKind,
     role::EnvelopeType,
     signal::SignalType,
-    workspace::{NewWorkspace, lifecycle::State},
+    user::Capability,
+    workspace::{NewWorkspace, budget::Budget, lifecycle::State},
 };
 
 use crate::world::{ROOT, SECOND, World, text};
@@ -442,4 +444,108 @@ fn a_damaged_envelope_is_rejected_and_what_waited_behind_it_goes_on() {
             "envelope_delivered"
         ]
     );
+}
+
+/// WACP §4.2: behind a blocking envelope nothing arrives, not even what was
+/// written before it and had to wait elsewhere.
+#[test]
+fn an_older_envelope_waits_for_a_blocking_one_that_arrived_before_it() {
+    let mut highway = Highway::open();
+    highway.envelope_delivery.enabled = true;
+    let mut world = World::with(highway);
+    let id = world.idle();
+    let user = world.ann;
+    for capability in [Capability::InjectDirective, Capability::InjectDirectiveAny] {
+        let grant = Command::GrantCapability { user, capability };
+        world.ok(Principal::Operator, grant);
+    }
+    let older = send(&mut world, to(id));
+    let gate = world.last_gate();
+    let blocking = NewEnvelope {
+        priority: Priority::Blocking,
+        ..to(id)
+    };
+    // A person's own envelope passes no gate, and so arrives first.
+    world.ok(Principal::User(user), Command::Inject(Box::new(blocking)));
+    let blocking = EnvelopeId(older.0 + 1);
+    let approve = Command::ResolveGate {
+        gate,
+        answer: Answer::Approve,
+        modification: None,
+    };
+    let entries = world.ok(Principal::User(user), approve);
+    assert_eq!(World::types(&entries), ["gate_resolved"]);
+    assert_eq!(
+        take(&mut world, id, blocking),
+        ["signal_emitted", "envelope_delivered"]
+    );
+}
+
+/// WACP §5.6: a send-once right is used once, or given away once.
+#[test]
+fn the_right_an_envelope_uses_up_does_not_travel_in_it() {
+    let mut world = World::open();
+    let (a, b) = (world.active(), world.active());
+    world.ok(
+        Principal::Coordinator,
+        Command::CreateRight {
+            holder: a,
+            target: b,
+            kind: RightKind::SendOnce,
+        },
+    );
+    let query = NewEnvelope {
+        envelope_type: EnvelopeType::Query,
+        rights: Arc::from([(RightKind::SendOnce, b), (RightKind::SendOnce, b)]),
+        ..to(b)
+    };
+    let entries = world.ok(Principal::Agent(a), Command::Send(Box::new(query)));
+    assert_eq!(
+        World::types(&entries),
+        [
+            "envelope_created",
+            "port_right_consumed",
+            "envelope_delivered"
+        ]
+    );
+    assert!(world.run.rights_once.is_empty());
+}
+
+/// An envelope that was taken is not given up as well, even if what was
+/// behind it is one too many.
+#[test]
+fn an_envelope_has_one_end() {
+    let mut world = World::open();
+    let new = NewWorkspace {
+        budget: Budget {
+            bandwidth_limit: Some(10),
+            ..Budget::default()
+        },
+        ..world.worker_of(ROOT)
+    };
+    let id = world.create(new);
+    let sized = |bytes| NewEnvelope {
+        payload: Content {
+            bytes,
+            ..Content::markdown("")
+        },
+        ..to(id)
+    };
+    let blocking = NewEnvelope {
+        priority: Priority::Blocking,
+        ..sized(1)
+    };
+    let blocking = send(&mut world, blocking);
+    let behind = send(&mut world, sized(20));
+    take(&mut world, id, blocking);
+    assert_eq!(world.state(id), State::Failed);
+    let given_up: Vec<EnvelopeId> = world
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::EnvelopeUndeliverable(e) => Some(e.envelope),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(given_up, [behind]);
 }
