@@ -32,18 +32,18 @@ await flow("agents", async (stage) => {
 
     // A key that cannot be is not made.
     await hand.go("Agents");
-    await hand.write(page.getByLabel("Agent id"), agent);
-    await hand.write(page.getByLabel("Rate"), "many");
+    await hand.write(page.getByLabel(/^Agent id/), agent);
+    await hand.write(page.getByLabel(/^Rate/), "many");
     await hand.press(page.getByRole("button", { name: "Create the key" }));
-    holds(await page.getByLabel("Rate").evaluate((rate) => rate.validity.patternMismatch), `what is no rate is not sent, ${at}`);
-    await hand.write(page.getByLabel("Rate"), "0/0");
+    holds(await page.getByLabel(/^Rate/).evaluate((rate) => rate.validity.patternMismatch), `what is no rate is not sent, ${at}`);
+    await hand.write(page.getByLabel(/^Rate/), "0/0");
     await hand.send(page.getByRole("button", { name: "Create the key" }));
     await hand.refused("both at least 1");
     same(await part.count(), 0, `and no agent was made, ${at}`);
 
     // Made.
-    await hand.write(page.getByLabel("Agent id"), agent);
-    await hand.write(page.getByLabel("Rate"), "700/30");
+    await hand.write(page.getByLabel(/^Agent id/), agent);
+    await hand.write(page.getByLabel(/^Rate/), "700/30");
     await hand.send(page.getByRole("button", { name: "Create the key" }));
     same(await page.getByRole("term").allInnerTexts(), ["Agent", "Key", "Known as", "Secret that signs its callbacks"], `a first key comes with a secret for callbacks, ${at}`);
     const secret = await hand.taken("Secret that signs its callbacks");
@@ -81,8 +81,8 @@ await flow("agents", async (stage) => {
     await fits(page, `the agents fit the window, ${at}`);
 
     // For tests.
-    await hand.write(page.getByLabel("Agent id"), agent);
-    await hand.choose(page.getByLabel("Kind"), "test: deliveries are marked");
+    await hand.write(page.getByLabel(/^Agent id/), agent);
+    await hand.choose(page.getByLabel(/^Kind/), "test: deliveries are marked");
     await hand.send(page.getByRole("button", { name: "Create the key" }));
     same(await page.getByRole("term").allInnerTexts(), ["Agent", "Key", "Known as"], `a further key brings no other secret, ${at}`);
     const trial = await fresh("wk_test_");

@@ -102,18 +102,17 @@ export class Keys extends Hand {
   async reach(control) {
     const target = await control.elementHandle();
     const away = () => target.evaluate((target) => {
-      const at = document.activeElement;
-      const stops = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")];
-      const shown = stops.filter((stop) => stop.checkVisibility());
-      // Something else that can be scrolled, and so has a stop of its own.
-      if (at !== document.body && !shown.includes(at)) return 1;
-      return shown.indexOf(target) - shown.indexOf(at);
+      const every = document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary");
+      const stops = [...every].filter((stop) => stop.checkVisibility({ visibilityProperty: true }));
+      return target === document.activeElement ? 0 : stops.indexOf(target) - stops.indexOf(document.activeElement) || 1;
     });
-    let tabs = 0;
-    for (let steps; (steps = await away()) !== 0;) {
-      for (let left = Math.abs(steps); left > 0; left -= 1) await this.page.keyboard.press(steps > 0 ? "Tab" : "Shift+Tab");
-      tabs += Math.abs(steps);
-      if (tabs > MOST_TABS) throw new Error(`Tab never leads to ${control}`);
+    const press = (steps) => this.page.keyboard.press(steps > 0 ? "Tab" : "Shift+Tab");
+    // As far as can be counted, and then one by one.
+    const steps = await away();
+    for (let left = Math.abs(steps); left > 0; left -= 1) await press(steps);
+    for (let tabs = 0; (await away()) !== 0; tabs += 1) {
+      if (tabs === MOST_TABS) throw new Error(`Tab never leads to ${control}`);
+      await press(steps);
     }
     const seen = await target.evaluate((target) => {
       const [box, style] = [target.getBoundingClientRect(), getComputedStyle(target)];
@@ -132,15 +131,20 @@ export class Keys extends Hand {
     await this.page.keyboard.press(isButton ? "Space" : "Enter");
   }
 
-  async write(field, text) {
+  /** Nothing is left of what stood there. */
+  async empty(field) {
     await this.reach(field);
     await this.page.keyboard.press("Control+a");
     await this.page.keyboard.press("Delete");
+  }
+
+  async write(field, text) {
+    await this.empty(field);
     await this.page.keyboard.type(text);
   }
 
   async paste(field, text) {
-    await this.reach(field);
+    await this.empty(field);
     await this.page.evaluate((text) => navigator.clipboard.writeText(text), text);
     await this.page.keyboard.press("Control+v");
   }
