@@ -1,6 +1,6 @@
 // Agents and their keys: made, rotated, revoked, and the prompt.
 
-import { api, fits, flow, given, holds, same } from "./browser.mjs";
+import { api, flow, given, holds, same } from "./browser.mjs";
 import { inEveryWay } from "./hands.mjs";
 
 const HOUR_MS = 3600_000;
@@ -78,7 +78,7 @@ await flow("agents", async (stage) => {
     await hand.press(part.getByText("3 that no longer work"));
     same(await part.getByRole("listitem").filter({ hasText: /key_/ }).evaluateAll((lines) => lines.map((line) => /; (revoked|ended) \d+ s ago/.test(line.innerText))), [true, true, true], `and which there were, ${at}`);
     same(await part.getByRole("button").count(), 0, `which offer nothing more, ${at}`);
-    await fits(page, `the agents fit the window, ${at}`);
+    await hand.looksRight("the list of agents");
 
     // For tests.
     await hand.write(page.getByLabel(/^Agent id/), agent);
@@ -97,6 +97,6 @@ await flow("agents", async (stage) => {
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     const prompt = (await api("GET", `/api/v1/agents/${encodeURIComponent(agent)}/prompt`, token)).text;
     holds(prompt.includes(JSON.stringify(agent)) && copied.trim() === prompt.trim(), `which is copied whole, ${at}`, copied.slice(-80), prompt.slice(-80));
-    await fits(page, `the prompt fits the window, ${at}`);
+    await hand.looksRight("the prompt");
   });
 });

@@ -8,6 +8,29 @@ const LETTERS = { Agents: "a", Webhooks: "w", People: "p", Settings: "s" };
 /** So many times Tab leads through the longest page more than once. */
 const MOST_TABS = 300;
 
+/** Nothing is wider than the window, and no word is broken to make it so. */
+export async function looksRight(page, what) {
+  await fits(page, `${what} fits the window`);
+  const broken = await page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    const found = [];
+    while (texts.nextNode()) {
+      const { currentNode: text, currentNode: { parentElement: around, data } } = texts;
+      // Keys, addresses and the like may break anywhere.
+      if (!around.checkVisibility() || around.closest("code, pre")) continue;
+      for (const { 0: word, index } of data.matchAll(/[A-Za-z]{2,16}/g)) {
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+        if (lines.size > 1) found.push(word);
+      }
+    }
+    return found;
+  });
+  same(broken, [], `${what} breaks no word`);
+}
+
 class Hand {
   constructor(page, size) {
     Object.assign(this, { page, size });
@@ -15,6 +38,10 @@ class Hand {
 
   get at() {
     return `${this.how} at ${this.size.width} px`;
+  }
+
+  looksRight(what) {
+    return looksRight(this.page, `${what}, ${this.at},`);
   }
 
   /** Presses what leads to another page, and waits for that. */
@@ -48,7 +75,7 @@ class Hand {
 
   /** Leaves what is shown once: from here on no page has these. */
   async kept(...secrets) {
-    await fits(this.page, `what is shown once fits the window, ${this.at}`);
+    await this.looksRight("what is shown once");
     await this.send(this.page.getByRole("link", { name: "Kept it" }));
     const source = await this.page.content();
     holds(!secrets.some((secret) => source.includes(secret)), `what was shown once is not shown again, ${this.at}`);

@@ -1,6 +1,7 @@
 // What reviewers and viewers are not allowed is not offered to them.
 
-import { deliver, fits, flow, given, holds, PHONE, same, WIDE } from "./browser.mjs";
+import { deliver, flow, given, holds, PHONE, same, WIDE } from "./browser.mjs";
+import { looksRight } from "./hands.mjs";
 
 const OWNERS = { w: "/webhooks", p: "/people", s: "/settings" };
 
@@ -16,7 +17,7 @@ await flow("not-offered", async (stage) => {
       holds(await page.getByRole("heading", { name: "scout" }).isVisible(), `agents are shown ${to}`);
       same(await main.locator("form, button, input, select, textarea, summary").count(), 0, `nothing is offered to do about them ${to}`);
       same((await main.getByRole("link").allInnerTexts()).filter((link) => !["In the inbox", "Prompt"].includes(link)), [], `nor is connecting one ${to}`);
-      await fits(page, `the agents fit the window as shown ${to}`);
+      await looksRight(page, `the list of agents as shown ${to}`);
       await page.goto("/agents/scout/prompt");
       await main.getByText("/wake/v1/deliver").first().waitFor();
 
@@ -48,7 +49,7 @@ await flow("not-offered", async (stage) => {
         const to = `to a ${role} at ${size.width} px`;
         same((await page.goto(path)).status(), 403, `${path} is refused ${to}`);
         same(await page.getByRole("heading", { level: 1 }).innerText(), "Not yours to open", `and that is said ${to}`);
-        await fits(page, `the refusal fits the window as shown ${to}`);
+        await looksRight(page, `the refusal as shown ${to}`);
       }
       await page.getByRole("link", { name: "To the inbox" }).click();
       await page.waitForURL(`${given.address}/`);

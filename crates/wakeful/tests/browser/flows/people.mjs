@@ -1,6 +1,6 @@
 // People: brought in, given another role, suspended, signed out, let go.
 
-import { api, deliver, fits, flow, given, holds, same } from "./browser.mjs";
+import { api, deliver, flow, given, holds, same } from "./browser.mjs";
 import { inEveryWay, window } from "./hands.mjs";
 
 const token = given.people.ann.token;
@@ -17,7 +17,7 @@ async function signedOut(guest, why) {
   const { page, at } = guest;
   await page.getByText("You are signed out.").waitFor();
   same(await page.evaluate(() => fetch("/api/v1/inbox").then(({ status }) => status)), 401, `${why} ends what an open tab may read, ${at}`);
-  await fits(page, `being told so fits the window, ${at}`);
+  await guest.looksRight("being told so");
   await guest.send(page.getByRole("button", { name: "Sign in" }));
   same(path(page), "/sign-in", `and the tab says so without being loaded again, ${at}`);
 }
@@ -77,7 +77,7 @@ await flow("people", async (stage) => {
     holds(await says("suspended"), `and the page says so, ${at}`);
     await signedOut(guest, "suspending");
     same([await me(), await button("New sign-in link").count()], [401, 0], `no token and no link helps, ${at}`);
-    await fits(page, `the people fit the window, ${at}`);
+    await hand.looksRight("the list of people");
 
     // Resumed.
     await hand.send(button("Resume"));

@@ -1,6 +1,6 @@
 // Settings: how long content is kept, and how much keys may deliver.
 
-import { api, fits, flow, given, holds, same } from "./browser.mjs";
+import { api, flow, given, holds, same } from "./browser.mjs";
 import { inEveryWay } from "./hands.mjs";
 
 const token = given.people.ann.token;
@@ -63,7 +63,7 @@ await flow("settings", async (stage) => {
       holds((await line.innerText()).includes("60 an hour, 2 at once"), `the page says what ${kind} keys may deliver, ${at}`);
       same((await rates())[kind], { burst: 2, per_hour: 60 }, `${kind} keys have another rate, ${at}`);
       same(await delivers(`${kind}-${hand.name}`, test, 3), [201, 201, 429], `and are held to it, ${at}`);
-      await fits(page, `the settings fit the window, ${at}`);
+      await hand.looksRight("what is set");
       await hand.write(rate, "many");
       await hand.press(line.getByRole("button", { name: "Set this rate" }));
       holds(await rate.evaluate((rate) => rate.validity.patternMismatch), `what is no rate is not sent, ${at}`);
