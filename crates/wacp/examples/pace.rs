@@ -74,7 +74,7 @@ impl Pace {
         let new = NewWorkspace {
             owner: Some(UserId(0)),
             timeout_us: 1 << 50,
-            ..NewWorkspace::worker(WorkspaceId::ROOT, "agent")
+            ..NewWorkspace::worker(WorkspaceId::ROOT, &id.to_string())
         };
         self.give(
             Principal::Coordinator,

@@ -3,8 +3,10 @@
 //! Effects are read off the entries; replay causes none. Each can be done more
 //! than once without harm: it names the thing it is about.
 
+use serde::Serialize;
+
 use crate::{
-    event::{Entry, Event, Resolver},
+    event::{Entry, Event, Resolver, Undeliverable},
     gate::Answer,
     id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
     role::Text,
@@ -12,7 +14,8 @@ use crate::{
     workspace::lifecycle::State,
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum Effect {
     /// Bind this agent to the workspace.
     BindAgent { workspace: WorkspaceId, agent: Text },
@@ -41,18 +44,39 @@ pub enum Effect {
 }
 
 /// What the coordinator is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
-    BudgetLow { workspace: WorkspaceId },
-    Silent { workspace: WorkspaceId },
-    Orphaned { workspace: WorkspaceId },
-    GateRejected { gate: GateId },
-    GateHandedOver { gate: GateId },
-    EscalationHandedOver { signal: SignalId },
-    OwnerGone { workspace: WorkspaceId },
-    UserChanged { user: UserId },
+    BudgetLow {
+        workspace: WorkspaceId,
+    },
+    Silent {
+        workspace: WorkspaceId,
+    },
+    Orphaned {
+        workspace: WorkspaceId,
+    },
+    GateRejected {
+        gate: GateId,
+    },
+    GateHandedOver {
+        gate: GateId,
+    },
+    EscalationHandedOver {
+        signal: SignalId,
+    },
+    OwnerGone {
+        workspace: WorkspaceId,
+    },
+    UserChanged {
+        user: UserId,
+    },
     Degraded,
     CreationRejected,
+    /// An envelope was sent as often as it may be and never taken.
+    DeliveryExhausted {
+        envelope: EnvelopeId,
+    },
 }
 
 /// Reads the effects off durable entries, in their order. `run` is the state
@@ -108,7 +132,13 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
             effects.extend(e.from.map(|from| Effect::ReportUndeliverable {
                 from,
                 envelope: e.envelope,
-            }))
+            }));
+            // What keeps failing is the coordinator's matter, whoever sent it.
+            if e.reason == Undeliverable::DeliveryExhausted {
+                effects.push(Tell(Notice::DeliveryExhausted {
+                    envelope: e.envelope,
+                }));
+            }
         }
         Event::SignalDelivered(e) => effects.push(Effect::DeliverSignal {
             to: e.delivered_to,

@@ -96,6 +96,8 @@ pub enum Refusal {
     TimeoutRequired,
     #[error("the agent must be named")]
     AgentRequired,
+    #[error("the agent is bound to another workspace")]
+    AgentBound,
     #[error("visibility exceeds the parent's")]
     VisibilityNotContained,
     #[error("authority exceeds the parent's")]
@@ -239,6 +241,7 @@ impl Refusal {
             Refusal::UnknownRole => "unknown_role",
             Refusal::TimeoutRequired => "timeout_required",
             Refusal::AgentRequired => "agent_required",
+            Refusal::AgentBound => "agent_bound",
             Refusal::VisibilityNotContained => "visibility_not_contained",
             Refusal::AuthorityNotContained => "authority_not_contained",
             Refusal::BudgetNotContained(_) => "budget_not_contained",

@@ -35,6 +35,10 @@ pub struct Stage<'a> {
     /// Gates and escalations answered in this decision.
     pub answered_gates: BTreeSet<GateId>,
     pub answered_escalations: BTreeSet<SignalId>,
+    /// Envelopes that left their inbox in this decision.
+    pub gone: BTreeSet<EnvelopeId>,
+    /// Send-once rights used up or given away in this decision.
+    pub spent_rights: BTreeSet<RightId>,
 }
 
 pub type Decision = Result<(), Rejection>;
@@ -62,6 +66,8 @@ impl<'a> Stage<'a> {
             tasks: BTreeMap::new(),
             answered_gates: BTreeSet::new(),
             answered_escalations: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            spent_rights: BTreeSet::new(),
         }
     }
 

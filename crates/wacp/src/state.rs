@@ -36,6 +36,8 @@ pub struct Run {
     pub users: Vec<User>,
     pub user_names: BTreeMap<Text, UserId>,
     pub workspaces: Vec<Slot>,
+    /// Where each agent is at work: in one workspace at a time.
+    pub agents: BTreeMap<Text, WorkspaceId>,
     /// How many workspaces have not ended.
     pub open_count: u32,
     /// (parent, child), for children that have not ended.

@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use super::{Pending, Progress, patience_us};
+use super::{MAX_TAKEN, Pending, Progress, patience_us};
 use crate::{
     event::{Entry, Event},
     id::{EnvelopeId, GateId, WorkspaceId},
@@ -134,8 +134,22 @@ pub(crate) fn release(
     });
 }
 
+/// The receiver took an envelope; the inbox remembers that for a while.
+pub fn acknowledged(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId) {
+    if !run.inboxes.contains_key(&(to, envelope)) {
+        return;
+    }
+    taken(run, to, envelope);
+    if let Some(open) = run.open_mut(to) {
+        if open.taken.len() == MAX_TAKEN {
+            open.taken.pop_front();
+        }
+        open.taken.push_back(envelope);
+    }
+}
+
 /// An envelope leaves its inbox for good.
-pub fn taken(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId) {
+fn taken(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId) {
     unschedule(run, to, envelope);
     let Some(pending) = run.inboxes.remove(&(to, envelope)) else {
         return;

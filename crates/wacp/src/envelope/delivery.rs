@@ -41,8 +41,7 @@ pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, from: Option<WorkspaceId>) ->
     }
     open.hindrances == 0
         || !inbox(stage, to).any(|(_, pending)| {
-            let is_blocking = pending.priority == Priority::Blocking && pending.attempts() > 0;
-            is_blocking || (pending.from == from && pending.is_hindrance())
+            pending.blocks_inbox() || (pending.from == from && pending.is_hindrance())
         })
 }
 
@@ -127,11 +126,14 @@ pub fn drain_with(
         return;
     }
     let mut busy: Vec<Option<WorkspaceId>> = Vec::new();
-    let waiting: Vec<(EnvelopeId, &Pending)> = inbox(stage, to).collect();
+    let waiting: Vec<(EnvelopeId, &Pending)> = inbox(stage, to)
+        .filter(|(id, _)| Some(*id) != gone)
+        .collect();
+    // Whatever arrives after a blocking one waits for it, older or not.
+    if waiting.iter().any(|(_, pending)| pending.blocks_inbox()) {
+        return;
+    }
     for (id, pending) in waiting {
-        if Some(id) == gone {
-            continue;
-        }
         let (progress, payload) = match released {
             Some((free, payload)) if free == id => (Progress::Queued, payload),
             _ => (pending.progress, None),
@@ -139,9 +141,6 @@ pub fn drain_with(
         match progress {
             Progress::Gated(_) => busy.push(pending.from),
             Progress::Delivered { attempt, .. } => {
-                if pending.priority == Priority::Blocking {
-                    return;
-                }
                 if attempt > 0 {
                     busy.push(pending.from);
                 }
@@ -178,17 +177,20 @@ pub fn acknowledge(
         return deny(stage, principal, "acknowledge", Some(workspace), denial);
     }
     let run = stage.run;
-    match run.state_of(workspace) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(State::Suspended | State::Migrating) => return stage.refuse(Refusal::InvalidState),
-        Some(_) => {}
+    let open = match run.living(workspace) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    if matches!(open.state, State::Suspended | State::Migrating) {
+        return stage.refuse(Refusal::InvalidState);
     }
     let pending = run.inboxes.get(&(workspace, envelope));
     match pending.map(|pending| pending.progress) {
-        None if envelope.0 >= run.next.envelopes => return stage.refuse(Refusal::UnknownEnvelope),
+        Some(Progress::Delivered { .. }) => {}
         Some(Progress::Queued | Progress::Gated(_)) => return stage.refuse(Refusal::NotDelivered),
         // A second acknowledgement is recorded and changes nothing (§4.2).
-        None | Some(Progress::Delivered { .. }) => {}
+        None if open.taken.contains(&envelope) => {}
+        None => return stage.refuse(Refusal::UnknownEnvelope),
     }
     let reference = Some(Reference::Envelope(envelope));
     stage.as_protocol(|stage| {
@@ -202,6 +204,7 @@ pub fn acknowledge(
             |_| {},
         );
     });
+    stage.gone.insert(envelope);
     if pending.is_some_and(Pending::is_hindrance) {
         drain(stage, workspace, Some(envelope));
     }
@@ -217,6 +220,7 @@ pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
         return;
     };
     if attempt >= MAX_REDELIVERIES {
+        stage.gone.insert(envelope);
         stage.push(
             Some(to),
             EnvelopeUndeliverable {
@@ -256,6 +260,7 @@ pub fn reject_pending(
     pending: &Pending,
     reason: Refusal,
 ) {
+    stage.gone.insert(envelope);
     stage.push_protocol(
         Some(to),
         EnvelopeRejected {
@@ -286,6 +291,7 @@ pub fn post_directive(stage: &mut Stage<'_>, to: WorkspaceId, directive: Content
                 .map_or(Party::System, |open| open.originator),
             rights: Arc::from([]),
             proof: None,
+            grace_us: None,
         },
     );
 }

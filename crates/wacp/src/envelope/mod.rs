@@ -18,12 +18,14 @@ pub mod apply;
 pub mod delivery;
 pub mod send;
 
-pub use apply::{pause_or_resume, taken};
+pub use apply::{acknowledged, pause_or_resume};
 pub use delivery::{acknowledge, drain, drain_with, post_directive, redeliver, reject_pending};
 pub use send::{Post, inject, post, send};
 
 /// Redeliveries after the first attempt (WACP §12.5).
 pub const MAX_REDELIVERIES: u8 = 3;
+/// Acknowledged envelopes that an inbox remembers, to know a repetition.
+pub const MAX_TAKEN: usize = 32;
 /// Rights that one envelope may carry.
 pub const MAX_RIGHTS: usize = 32;
 
@@ -45,6 +47,13 @@ pub enum Origin {
     Human,
 }
 
+/// What an envelope of the protocol's own asks for (WACP §6.10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    GracefulTermination,
+}
+
 /// What a sender may choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEnvelope {
@@ -59,7 +68,8 @@ pub struct NewEnvelope {
 }
 
 impl NewEnvelope {
-    /// A plain envelope, its proof already verified.
+    /// A plain envelope whose proof the caller has verified; the hash of what
+    /// it carries is recorded as the proof until another is put in its place.
     pub fn to(to: WorkspaceId, envelope_type: EnvelopeType, payload: Content) -> NewEnvelope {
         NewEnvelope {
             check: Check::Valid,
@@ -67,7 +77,7 @@ impl NewEnvelope {
             in_reply_to: None,
             payload,
             priority: Priority::Normal,
-            proof: None,
+            proof: Some(payload.hash),
             rights: Arc::from([]),
             to,
         }
@@ -113,6 +123,11 @@ impl Pending {
             Progress::Delivered { attempt, .. } => attempt + 1,
             _ => 0,
         }
+    }
+
+    /// Whether nothing else arrives until it is taken.
+    pub fn blocks_inbox(&self) -> bool {
+        self.priority == Priority::Blocking && self.attempts() > 0
     }
 
     /// Whether it holds others back or is itself held back.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trail::Hash;
 
-use super::{MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
+use super::{Intent, MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
 use crate::{
     command::Principal,
     content::Content,
@@ -60,6 +60,7 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
         originator,
         rights: new.rights.clone(),
         proof: new.proof,
+        grace_us: None,
     };
     accept(stage, post, used)?;
     Ok(())
@@ -86,7 +87,7 @@ fn check(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use, Refusal
         Some(_) => Refusal::PermissionDenied,
         None => Refusal::TargetNotFound,
     })?;
-    if new.check == Check::Invalid {
+    if new.check == Check::Invalid || new.proof.is_none() {
         return Err(Refusal::IntegrityViolation);
     }
     let speaks = match sender.state {
@@ -137,7 +138,7 @@ fn check_target(run: &Run, to: WorkspaceId) -> Result<(), Refusal> {
 
 /// WACP §5.5. A role's send types bind always; who is reached is the right's
 /// matter, except that observers are written to by nobody. A delegate directs
-/// its children and is asked by them.
+/// its whole subtree and is asked by it.
 pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeType) -> bool {
     let (Some(sender), Some(receiver)) = (run.open(from), run.open(to)) else {
         return false;
@@ -151,8 +152,8 @@ pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeTy
         return false;
     }
     let directs = sender.delegate
-        && receiver.parent == Some(from)
-        && matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback);
+        && matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback)
+        && run.is_beneath(to, from);
     directs || sends.may_send(kind)
 }
 
@@ -169,6 +170,8 @@ pub struct Post {
     pub originator: Party,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub proof: Option<Hash>,
+    /// Set in the request to wind down: how long the receiver has.
+    pub grace_us: Option<u64>,
 }
 
 /// Accepts and, if the way is free, delivers; no gate is asked.
@@ -188,7 +191,9 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
         EnvelopeCreated {
             envelope,
             from: post.from,
+            grace_us: post.grace_us,
             in_reply_to: post.in_reply_to,
+            intent: post.grace_us.map(|_| Intent::GracefulTermination),
             origin: post.origin,
             originator: post.originator,
             payload: post.payload,
@@ -210,8 +215,19 @@ fn accept(
     let (from, to) = (post.from, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
+    let proposal = Proposal::EnvelopeDelivery {
+        envelope,
+        envelope_type: post.envelope_type,
+        from,
+        in_reply_to: post.in_reply_to,
+        payload: post.payload,
+        priority: post.priority,
+        rights: post.rights.clone(),
+        to,
+    };
     create(stage, envelope, post);
     if let (Use::Once(right), Some(holder)) = (used, from) {
+        stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {
@@ -222,7 +238,6 @@ fn accept(
             },
         );
     }
-    let proposal = Proposal::EnvelopeDelivery { envelope, to };
     match gate::guard(
         stage,
         GateType::EnvelopeDelivery,
@@ -326,6 +341,7 @@ pub fn injected(stage: &mut Stage<'_>, user: UserId, new: &NewEnvelope) -> Envel
             originator: Party::User(user),
             rights: Arc::from([]),
             proof: new.proof,
+            grace_us: None,
         },
     );
     stage.push(

@@ -7,7 +7,7 @@ use trail::{Hash, Micros};
 
 use crate::{
     content::Content,
-    envelope::{Origin, Priority},
+    envelope::{Intent, Origin, Priority},
     id::{CheckpointId, EnvelopeId, Party, RightId, SignalId, WorkspaceId},
     rejection::Refusal,
     right::RightKind,
@@ -53,7 +53,10 @@ pub struct EnvelopeCreated {
     pub envelope: EnvelopeId,
     /// `None` for what the runtime or a person sends.
     pub from: Option<WorkspaceId>,
+    /// With an intent to end: how long the receiver has.
+    pub grace_us: Option<u64>,
     pub in_reply_to: Option<EnvelopeId>,
+    pub intent: Option<Intent>,
     pub origin: Origin,
     pub originator: Party,
     pub payload: Content,

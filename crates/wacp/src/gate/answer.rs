@@ -173,7 +173,9 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
             };
             creation::check(run, *by, &changed(new, change)).is_ok()
         }
-        Proposal::EnvelopeDelivery { envelope, to } => run.inboxes.contains_key(&(*to, *envelope)),
+        Proposal::EnvelopeDelivery { envelope, to, .. } => {
+            run.inboxes.contains_key(&(*to, *envelope))
+        }
         Proposal::Integration { acceptance, .. } => {
             integration::merge::check(run, acceptance).is_ok()
         }
@@ -223,7 +225,7 @@ fn proceed(
             };
             creation::perform(stage, &new, owner, originator);
         }
-        (Proposal::EnvelopeDelivery { envelope, to }, change) => {
+        (Proposal::EnvelopeDelivery { envelope, to, .. }, change) => {
             let payload = match change {
                 Some(Modification::Payload(payload)) => Some(*payload),
                 _ => None,
@@ -238,6 +240,7 @@ fn proceed(
                 conflict,
                 resolution,
                 workspace,
+                ..
             },
             change,
         ) => {
@@ -271,7 +274,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
                 },
             );
         }
-        Proposal::EnvelopeDelivery { envelope, to } => {
+        Proposal::EnvelopeDelivery { envelope, to, .. } => {
             let run = stage.run;
             if let Some(pending) = run.inboxes.get(&(*to, *envelope)) {
                 envelope::reject_pending(stage, *to, *envelope, pending, reason);

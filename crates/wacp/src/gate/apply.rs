@@ -43,7 +43,7 @@ fn triggered(run: &mut Run, e: &GateTriggered, entry: &Entry) {
                 task.gate = Some(e.gate);
             }
         }
-        Proposal::EnvelopeDelivery { envelope, to } => {
+        Proposal::EnvelopeDelivery { envelope, to, .. } => {
             envelope::apply::hold(run, *to, *envelope, e.gate)
         }
         Proposal::ConflictResolution {
@@ -95,6 +95,13 @@ fn unlink(run: &mut Run, id: GateId, gate: &Gate) {
     }
 }
 
+/// What was handed to the coordinator is over without its decision.
+pub(crate) fn withdraw(run: &mut Run, id: GateId) {
+    if let Some(gate) = run.escalated_gates.remove(&id) {
+        unlink(run, id, &gate);
+    }
+}
+
 fn resolved(run: &mut Run, e: &GateResolved) {
     let Some(gate) = run.gates.remove(&e.gate) else {
         return;
@@ -133,7 +140,7 @@ fn is_asked_again(gate: &Gate) -> bool {
 }
 
 fn release(run: &mut Run, gate: &Gate, payload: Option<crate::content::Content>) {
-    if let Proposal::EnvelopeDelivery { envelope, to } = &gate.proposal {
+    if let Proposal::EnvelopeDelivery { envelope, to, .. } = &gate.proposal {
         envelope::apply::release(run, *to, *envelope, payload);
     }
 }

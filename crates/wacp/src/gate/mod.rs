@@ -11,11 +11,13 @@ use trail::Micros;
 use crate::{
     command::Principal,
     content::Content,
+    envelope,
     event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
-    id::{ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
-    integration::{Acceptance, Resolution, ResolutionStrategy},
+    id::{CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
+    integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy},
     rejection::{Refusal, Rejection},
-    role::Text,
+    right::RightKind,
+    role::{EnvelopeType, Text},
     stage::Stage,
     state::Slot,
     task::{Estimate, Priority},
@@ -93,25 +95,43 @@ pub enum Subject {
     Workspace(WorkspaceId),
 }
 
-/// What happens if the answer is yes.
+/// What happens if the answer is yes: the whole subject, so that nobody has to
+/// look elsewhere to answer (WACP §8.2, §8.4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proposal {
     ConflictResolution {
         conflict: ConflictId,
+        conflict_type: ConflictType,
+        description: Option<Text>,
         resolution: Resolution,
+        resource: Option<Text>,
         workspace: WorkspaceId,
     },
     EnvelopeDelivery {
         envelope: EnvelopeId,
+        envelope_type: EnvelopeType,
+        from: Option<WorkspaceId>,
+        in_reply_to: Option<EnvelopeId>,
+        payload: Content,
+        priority: envelope::Priority,
+        rights: Arc<[(RightKind, WorkspaceId)]>,
         to: WorkspaceId,
     },
     Integration {
         acceptance: Box<Acceptance>,
         by: WorkspaceId,
+        /// What would be merged.
+        checkpoint: Option<CheckpointId>,
     },
     TaskApproval {
+        depends_on: Arc<[TaskId]>,
+        description: Content,
         graph: GraphId,
+        name: Text,
+        parent_task: Option<TaskId>,
+        priority: Priority,
+        resource_estimate: Option<Estimate>,
         task: TaskId,
     },
     WorkspaceAbort {
@@ -246,7 +266,7 @@ pub fn ask(
     let gate = stage.new_gate();
     let workspace = proposal.workspace();
     let (task, graph) = match (&proposal, workspace) {
-        (Proposal::TaskApproval { graph, task }, _) => (Some(*task), Some(*graph)),
+        (Proposal::TaskApproval { graph, task, .. }, _) => (Some(*task), Some(*graph)),
         (Proposal::WorkspaceCreate { new, .. }, _) => {
             let graph = new
                 .task

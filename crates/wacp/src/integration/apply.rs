@@ -6,7 +6,7 @@ use super::{Merge, Merged, OpenConflict, ResolutionStrategy};
 use crate::{
     checkpoint::{Artifact, register},
     event::{Entry, Event},
-    gate::{GateType, Subject},
+    gate::{self, GateType, Subject},
     id::{ArtifactId, WorkspaceId},
     role::Text,
     state::Run,
@@ -40,13 +40,21 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 merge.open.push(OpenConflict {
                     id: e.conflict,
                     conflict_type: e.conflict_type,
-                    gate: None,
+                    description: e.description.clone(),
+                    resource: e.resource.clone(),
+                    gates: Vec::new(),
                 });
             }
         }
         Event::ConflictResolved(e) => {
+            let mut asked = Vec::new();
             if let Some(merge) = run.merges.get_mut(&e.workspace) {
-                merge.open.retain(|open| open.id != e.conflict);
+                let over = |open: &mut OpenConflict| open.id == e.conflict;
+                asked.extend(merge.open.extract_if(.., over).flat_map(|open| open.gates));
+            }
+            // Nothing more is to be decided about it.
+            for gate in asked {
+                gate::apply::withdraw(run, gate);
             }
             for strategy in [
                 ResolutionStrategy::CoordinatorResolve,
@@ -137,7 +145,7 @@ pub(crate) fn hold(
     if let Some(merge) = run.merges.get_mut(&workspace)
         && let Some(open) = merge.open.iter_mut().find(|open| open.id == conflict)
     {
-        open.gate = Some(gate);
+        open.gates.push(gate);
     }
 }
 

@@ -35,10 +35,8 @@ pub fn resolve(
     let Some((merge, at)) = find(stage.run, id, conflict) else {
         return stage.refuse(Refusal::UnknownConflict);
     };
-    if merge.open[at]
-        .gate
-        .is_some_and(|gate| stage.run.gates.contains_key(&gate))
-    {
+    let asked = &merge.open[at].gates;
+    if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
         return stage.refuse(Refusal::GatePending);
     }
     let acceptable = match resolution {
@@ -50,9 +48,13 @@ pub fn resolve(
     if !acceptable {
         return stage.refuse(Refusal::InvalidStructure);
     }
+    let open = &merge.open[at];
     let proposal = Proposal::ConflictResolution {
         conflict,
+        conflict_type: open.conflict_type,
+        description: open.description.clone(),
         resolution: resolution.clone(),
+        resource: open.resource.clone(),
         workspace: id,
     };
     let subject = Subject::Conflict(conflict, resolution.strategy());
@@ -77,9 +79,13 @@ pub fn perform_resolution(
     resolution: &Resolution,
 ) {
     let run = stage.run;
-    let Some((merge, _)) = find(run, id, conflict) else {
+    let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };
+    // Another way to settle it may wait at a gate; there is nothing to ask now.
+    for gate in &merge.open[at].gates {
+        gate::invalidate(stage, Some(*gate));
+    }
     let (how, content): (ResolvedBy, Option<Content>) = match resolution {
         // If one conflict needs the work done again, all of it is (§7.8).
         Resolution::AgentRework => {

@@ -42,6 +42,7 @@ pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptan
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
         by: integrator(stage.run, id),
+        checkpoint: register(stage.run, id).and_then(|register| register.last_final()),
     };
     match gate::guard(
         stage,
@@ -299,7 +300,7 @@ pub fn refuse_work(
 /// conflicts are settled as such.
 pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     let run = stage.run;
-    abandon_salvage(stage, id, reason);
+    abandon_salvage(stage, id, Aborted::Failed(reason));
     let target = integrator(run, id);
     let state = run.state_of(id);
     if !matches!(state, Some(State::Integrating | State::Conflicted)) {
@@ -330,8 +331,8 @@ pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     );
 }
 
-/// Salvages into a workspace that fails have nowhere to go.
-fn abandon_salvage(stage: &mut Stage<'_>, target: WorkspaceId, reason: Reason) {
+/// Salvages into a workspace that takes no more have nowhere to go.
+pub fn abandon_salvage(stage: &mut Stage<'_>, target: WorkspaceId, reason: Aborted) {
     let run = stage.run;
     let range = (target, WorkspaceId(0))..=(target, WorkspaceId(u32::MAX));
     for (_, source) in run.merge_targets.range(range) {

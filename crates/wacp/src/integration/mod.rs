@@ -21,7 +21,7 @@ pub mod salvage;
 
 pub use apply::forget;
 pub use conflict::{perform_resolution, resolve};
-pub use merge::{abandon, accept, perform as perform_merge, refuse_work};
+pub use merge::{abandon, abandon_salvage, accept, perform as perform_merge, refuse_work};
 pub use salvage::salvage;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -156,8 +156,10 @@ pub struct Merge {
 pub struct OpenConflict {
     pub id: ConflictId,
     pub conflict_type: ConflictType,
-    /// Where its resolution waits for a person.
-    pub gate: Option<GateId>,
+    pub description: Option<Text>,
+    pub resource: Option<Text>,
+    /// Where a resolution of it was asked for, latest last.
+    pub gates: Vec<GateId>,
 }
 
 /// What a parent holds of a resource.

@@ -98,7 +98,7 @@ pub fn rework(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge) {
         id,
         merge,
         ResolvedBy::AgentRework,
-        Reason::AgentRework,
+        Aborted::Failed(Reason::AgentRework),
     );
 }
 
@@ -108,10 +108,12 @@ pub fn give_up(
     id: WorkspaceId,
     merge: &Merge,
     how: ResolvedBy,
-    reason: Reason,
+    reason: Aborted,
 ) {
     for open in &merge.open {
-        crate::gate::invalidate(stage, open.gate);
+        for gate in &open.gates {
+            crate::gate::invalidate(stage, Some(*gate));
+        }
         stage.push(
             Some(id),
             ConflictResolved {
@@ -127,7 +129,7 @@ pub fn give_up(
         Some(id),
         IntegrationAborted {
             mode: merge.mode,
-            reason: Aborted::Failed(reason),
+            reason,
             source: id,
             target: merge.target,
         },

@@ -29,7 +29,8 @@ pub struct Filter {
     pub from: Option<Micros>,
     /// Before this moment.
     pub until: Option<Micros>,
-    /// Everything this party answers for now.
+    /// Everything this party answered for when it happened: a transfer does
+    /// not rewrite what was before it (WACP §4.8).
     pub owner: Option<Party>,
     /// Everything this party caused.
     pub originator: Option<Party>,
@@ -40,7 +41,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    pub fn matches(&self, run: &Run, entry: &Entry) -> bool {
+    fn matches(&self, run: &Run, owners: &FormerOwners, entry: &Entry) -> bool {
         self.workspace.is_none_or(|id| entry.workspace == Some(id))
             && self.actor.is_none_or(|actor| entry.actor == actor)
             && self
@@ -48,13 +49,13 @@ impl Filter {
                 .is_none_or(|name| entry.event.event_type() == name)
             && self.from.is_none_or(|from| entry.time >= from)
             && self.until.is_none_or(|until| entry.time < until)
-            && self.matches_workspace(run, entry)
+            && self.matches_workspace(run, owners, entry)
             && self.matches_fields(&entry.event)
     }
 
     /// Owner, originator, role and task speak of whole workspaces: every entry
     /// of a matching one is an answer.
-    fn matches_workspace(&self, run: &Run, entry: &Entry) -> bool {
+    fn matches_workspace(&self, run: &Run, owners: &FormerOwners, entry: &Entry) -> bool {
         let wanted = self.owner.is_some()
             || self.originator.is_some()
             || self.role.is_some()
@@ -62,10 +63,14 @@ impl Filter {
         if !wanted {
             return true;
         }
-        let Some(slot) = entry.workspace.and_then(|id| run.workspace(id)) else {
+        let Some(id) = entry.workspace else {
             return false;
         };
-        self.owner.is_none_or(|owner| slot.owner() == owner)
+        let Some(slot) = run.workspace(id) else {
+            return false;
+        };
+        let then = || owners.at(id, entry.time).unwrap_or(slot.owner());
+        self.owner.is_none_or(|owner| then() == owner)
             && self
                 .originator
                 .is_none_or(|originator| slot.originator() == originator)
@@ -84,6 +89,31 @@ impl Filter {
     }
 }
 
+/// Who owned a workspace before each of its transfers, read off the trail: the
+/// state knows only who owns it now.
+#[derive(Default)]
+struct FormerOwners(BTreeMap<WorkspaceId, Vec<(Micros, Party)>>);
+
+impl FormerOwners {
+    fn of(entries: &[Entry]) -> FormerOwners {
+        let mut owners = FormerOwners::default();
+        for entry in entries {
+            if let Event::WorkspaceOwnershipTransferred(e) = &entry.event {
+                let transfers = owners.0.entry(e.workspace).or_default();
+                transfers.push((entry.time, e.from_user));
+            }
+        }
+        owners
+    }
+
+    /// The owner at that moment, unless it is still the owner.
+    fn at(&self, id: WorkspaceId, time: Micros) -> Option<Party> {
+        let transfers = self.0.get(&id)?;
+        let later = transfers.iter().find(|(at, _)| *at > time)?;
+        Some(later.1)
+    }
+}
+
 /// The body of an event as JSON.
 pub fn body(event: &Event) -> Value {
     serde_json::from_slice(&event.facts()).unwrap_or_default()
@@ -94,16 +124,21 @@ fn field<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
         .try_fold(body, |value, name| value.get(name))
 }
 
-/// The entries that match and that the reader may see, in order.
+/// The entries that match and that the reader may see, in order. `entries` is
+/// the run's trail.
 pub fn select<'a>(
     run: &'a Run,
     entries: &'a [Entry],
     filter: &'a Filter,
     scope: &'a access::Scope,
 ) -> impl Iterator<Item = &'a Entry> + 'a {
-    entries
-        .iter()
-        .filter(|entry| scope.contains(run, entry.workspace) && filter.matches(run, entry))
+    let owners = match filter.owner {
+        Some(_) => FormerOwners::of(entries),
+        None => FormerOwners::default(),
+    };
+    entries.iter().filter(move |entry| {
+        scope.contains(run, entry.workspace) && filter.matches(run, &owners, entry)
+    })
 }
 
 /// What entries are grouped by.

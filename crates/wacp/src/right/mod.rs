@@ -11,9 +11,9 @@ use crate::{
     event::{Entry, Event, PortRightCreated, PortRightRevoked, PortRightTransferred},
     id::{RightId, WorkspaceId},
     rejection::Refusal,
-    role::delegation::coordinator_only,
+    role::{Role, delegation::coordinator_only},
     stage::{Decision, Stage},
-    state::Run,
+    state::{Run, Slot},
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -71,6 +71,35 @@ pub fn create(stage: &mut Stage<'_>, holder: WorkspaceId, target: WorkspaceId, k
             target,
         },
     );
+}
+
+/// Who directs whatever hangs under `parent` and is asked by it: the
+/// coordinator, and every delegate on the way down (WACP §5.4, §5.5).
+pub fn superiors(run: &Run, parent: WorkspaceId) -> Vec<WorkspaceId> {
+    let mut found = vec![WorkspaceId::ROOT];
+    let mut at = Some(parent);
+    while let Some(id) = at {
+        if run.open(id).is_some_and(|open| open.delegate) {
+            found.push(id);
+        }
+        at = run.workspace(id).and_then(Slot::parent);
+    }
+    found
+}
+
+/// The rights that the matrix gives the two at the beginning, each unless it is
+/// held already.
+pub fn connect(stage: &mut Stage<'_>, superior: WorkspaceId, id: WorkspaceId, role: Role) {
+    let run = stage.run;
+    let Some(permissions) = run.permissions(role) else {
+        return;
+    };
+    if !permissions.receive.is_empty() && !run.rights.contains_key(&(superior, id)) {
+        create(stage, superior, id, RightKind::Send);
+    }
+    if !permissions.send.is_empty() && !run.rights.contains_key(&(id, superior)) {
+        create(stage, id, superior, RightKind::Send);
+    }
 }
 
 /// The coordinator opens a way.
@@ -156,7 +185,15 @@ pub fn transfer(
     kind: RightKind,
     target: WorkspaceId,
 ) {
-    let right = held(stage.run, from, target, kind);
+    let right = match kind {
+        // One that was used or given away a moment ago is not held any more.
+        RightKind::SendOnce => {
+            let held = stage.run.rights_once.get(&(from, target));
+            let mut held = held.into_iter().flatten().copied();
+            held.find(|right| stage.spent_rights.insert(*right))
+        }
+        kind => held(stage.run, from, target, kind),
+    };
     let usable = stage
         .state_of(target)
         .is_some_and(|state| !state.is_terminal());

@@ -1,5 +1,5 @@
-//! Who may manage which workspace: the coordinator all of them, a delegate its
-//! own children and only by WACP §5.4's list, a person by capability.
+//! Who may manage which workspace: the coordinator all of them, a delegate what
+//! hangs beneath it and only by WACP §5.4's list, a person by capability.
 
 use crate::{
     command::Principal,
@@ -18,7 +18,7 @@ use crate::{
 pub enum Act {
     /// Create a child; the target is the parent.
     Create,
-    /// Accept, revise, reject, resolve, of a child.
+    /// Accept, revise, reject, resolve.
     Integrate,
     Abort,
     /// Suspend and resume.
@@ -62,10 +62,8 @@ pub fn permit(
     match principal {
         Principal::Coordinator => Ok(Actor::System),
         Principal::Agent(delegate) if act.is_delegable() => {
-            let own = match act {
-                Act::Create => target == delegate,
-                _ => run.workspace(target).and_then(Slot::parent) == Some(delegate),
-            };
+            let own =
+                run.is_beneath(target, delegate) || (act == Act::Create && target == delegate);
             let is_delegate = run.open(delegate).is_some_and(|open| {
                 open.delegate && matches!(open.state, State::Active | State::Blocked)
             });

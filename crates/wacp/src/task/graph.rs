@@ -144,19 +144,22 @@ fn create(
     new: &[NewTask],
     ids: &[TaskId],
 ) -> Decision {
-    for (task, id) in new.iter().zip(ids) {
-        let depends_on: Arc<[TaskId]> = task
-            .depends_on
-            .iter()
-            .map(|dependency| match dependency {
+    let dependencies: Vec<Arc<[TaskId]>> = new
+        .iter()
+        .map(|task| {
+            let depends_on = task.depends_on.iter();
+            let named = depends_on.map(|dependency| match dependency {
                 DependsOn::New(at) => ids[*at as usize],
                 DependsOn::Existing(id) => *id,
-            })
-            .collect();
+            });
+            named.collect()
+        })
+        .collect();
+    for ((task, id), depends_on) in new.iter().zip(ids).zip(&dependencies) {
         stage.push(
             None,
             Box::new(TaskCreated {
-                depends_on,
+                depends_on: depends_on.clone(),
                 description: task.description,
                 graph,
                 name: task.name.clone(),
@@ -168,8 +171,17 @@ fn create(
         );
         stage.note_task(*id, Status::Draft);
     }
-    for id in ids {
-        let proposal = Proposal::TaskApproval { graph, task: *id };
+    for ((task, id), depends_on) in new.iter().zip(ids).zip(dependencies) {
+        let proposal = Proposal::TaskApproval {
+            depends_on,
+            description: task.description,
+            graph,
+            name: task.name.clone(),
+            parent_task,
+            priority: task.priority,
+            resource_estimate: task.resource_estimate,
+            task: *id,
+        };
         match gate::guard(stage, GateType::TaskApproval, Subject::Task(*id), proposal)? {
             Verdict::Paused => {}
             Verdict::Proceed => approve(stage, *id, ApprovalSource::Configuration, None),

@@ -281,6 +281,7 @@ pub fn terminate_gracefully(
                 originator: Party::System,
                 rights: Arc::from([]),
                 proof: None,
+                grace_us: Some(grace_us),
             },
         );
     }

@@ -70,6 +70,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             }
         }
         Event::MigrationStarted(e) => {
+            run.agents.insert(e.new_agent.clone(), e.workspace);
             if let Some(open) = run.open_mut(e.workspace) {
                 open.migration = Some(Migration {
                     new_agent: e.new_agent.clone(),
@@ -78,6 +79,9 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             }
         }
         Event::MigrationCompleted(e) => {
+            if e.old_agent != e.new_agent {
+                run.agents.remove(&e.old_agent);
+            }
             if let Some(open) = run.open_mut(e.workspace) {
                 open.agent = e.new_agent.clone();
                 open.migration = None;
@@ -101,6 +105,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             if let Some(old) = run.open(e.workspace).and_then(|open| open.parent) {
                 meter::reserve(run, old, e.workspace, true);
                 run.children.remove(&(old, e.workspace));
+                crate::signal::reparented(run, e.workspace, old, e.new_parent);
             }
             if let Some(open) = run.open_mut(e.workspace) {
                 open.parent = Some(e.new_parent);
@@ -161,7 +166,9 @@ fn created(run: &mut Run, e: &WorkspaceCreated, time: Micros) {
         gates: Vec::new(),
         escalations: Vec::new(),
         hindrances: 0,
+        taken: Default::default(),
     })));
+    run.agents.insert(e.agent.clone(), id);
     run.open_count += 1;
     if let Some(parent) = e.parent {
         run.children.insert((parent, id));
@@ -235,6 +242,10 @@ fn ended(run: &mut Run, e: &WorkspaceStateChanged) {
     };
     let register = std::mem::take(&mut open.register);
     let group = open.group.take();
+    run.agents.remove(&open.agent);
+    if let Some(migration) = &open.migration {
+        run.agents.remove(&migration.new_agent);
+    }
     let keep = e.to_state == State::Failed && register.head().is_some();
     *slot = Slot::Ended(Ended {
         state: e.to_state,

@@ -6,7 +6,7 @@ use crate::{
     event::{TaskAssigned, WorkspaceCreated, WorkspaceRejected},
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{Party, WorkspaceId},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     right::{self, RightKind},
     role::{
         Role,
@@ -100,6 +100,11 @@ pub fn check(
         return Err(Refusal::UnknownRole);
     }
     check_shape(new)?;
+    // An agent's identity names one agent (WACP §11.3): it works in one
+    // workspace at a time, in another only afterwards.
+    if run.agents.contains_key(&new.agent) {
+        return Err(Refusal::AgentBound);
+    }
     if run.open_count >= setup.started.limits.max_open_workspaces || run.next.workspaces == u32::MAX
     {
         return Err(Refusal::CapacityExhausted);
@@ -247,12 +252,8 @@ pub fn perform(
         }),
     );
     right::create(stage, id, id, RightKind::Receive);
-    let permissions = stage.run.permissions(new.role);
-    if permissions.is_some_and(|p| !p.receive.is_empty()) {
-        right::create(stage, new.parent, id, RightKind::Send);
-    }
-    if permissions.is_some_and(|p| !p.send.is_empty()) {
-        right::create(stage, id, new.parent, RightKind::Send);
+    for superior in right::superiors(stage.run, new.parent) {
+        right::connect(stage, superior, id, new.role);
     }
     if let Some(task) = new.task {
         let attempt_number = stage
@@ -298,11 +299,12 @@ pub fn approve_delegation(
         Act::Delegate,
         delegate,
     )?;
-    let Some(open) = stage.run.open(delegate) else {
-        return stage.refuse(Refusal::TargetNotFound);
+    let open = match stage.run.living(delegate) {
+        Ok(open) => open,
+        Err(refusal) => return stage.refuse(refusal),
     };
     if !open.delegate {
-        return Err(Rejection::from(Refusal::InvalidState));
+        return stage.refuse(Refusal::InvalidState);
     }
     let granted_by = match principal {
         Principal::User(user) => Party::User(user),

@@ -11,8 +11,8 @@ use crate::{
     command::Principal,
     escalation,
     event::{
-        BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed, Undeliverable,
-        WorkspaceReparented,
+        Aborted, BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed,
+        Undeliverable, WorkspaceReparented,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{EnvelopeId, WorkspaceId},
@@ -114,6 +114,7 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
             workspace: child,
         },
     );
+    signal::hand_over(stage, child, old_parent, WorkspaceId::ROOT);
 }
 
 /// Closes what waits for a workspace that will read and answer nothing more.
@@ -121,6 +122,10 @@ pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
     let run = stage.run;
     let range = (id, EnvelopeId(0))..=(id, EnvelopeId(u64::MAX));
     for ((to, envelope), pending) in run.inboxes.range(range) {
+        // What left the inbox a moment ago does not wait any more.
+        if !stage.gone.insert(*envelope) {
+            continue;
+        }
         gate::invalidate(stage, pending.gate());
         stage.push_protocol(
             Some(*to),
@@ -135,7 +140,15 @@ pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
     }
     if let Some(open) = run.open(id) {
         for gate in &open.gates {
-            gate::invalidate(stage, Some(*gate));
+            // What is only read can still be aborted (§6.4).
+            let stays = reason == Undeliverable::WorkspaceSealed
+                && run
+                    .gates
+                    .get(gate)
+                    .is_some_and(|gate| gate.gate_type == GateType::WorkspaceAbort);
+            if !stays {
+                gate::invalidate(stage, Some(*gate));
+            }
         }
         for escalation in &open.escalations {
             escalation::invalidate(stage, *escalation);
@@ -287,6 +300,7 @@ pub fn complete(stage: &mut Stage<'_>, id: WorkspaceId) -> Decision {
             task::complete(stage, id);
         },
     );
+    integration::abandon_salvage(stage, id, Aborted::Unusable);
     settle(stage, id, Undeliverable::WorkspaceSealed);
     for child in other {
         adopt(stage, child, id, "parent_completed");

@@ -1,6 +1,6 @@
 //! The unit of isolation: what a workspace holds, and how it lives and ends.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use trail::Micros;
@@ -191,6 +191,8 @@ pub struct Workspace {
     pub escalations: Vec<SignalId>,
     /// Envelopes in the inbox that hold others back or are held back.
     pub hindrances: u32,
+    /// Envelopes acknowledged lately, oldest first.
+    pub taken: VecDeque<EnvelopeId>,
 }
 
 /// A request to finish.

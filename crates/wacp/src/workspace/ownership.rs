@@ -8,6 +8,7 @@ use crate::{
     event::{WorkspaceOwnershipTransferred, WorkspaceReparented},
     id::{UserId, WorkspaceId},
     rejection::Refusal,
+    right,
     role::{
         Text,
         delegation::{Act, coordinator_only, managed},
@@ -79,7 +80,27 @@ pub fn reparent(
             workspace: id,
         },
     );
+    let delegates: Vec<WorkspaceId> = right::superiors(stage.run, parent)
+        .into_iter()
+        .filter(|superior| *superior != WorkspaceId::ROOT)
+        .collect();
+    if !delegates.is_empty() {
+        connect_beneath(stage, &delegates, id);
+    }
     Ok(())
+}
+
+/// The delegates above the new parent reach the workspace and all beneath it.
+fn connect_beneath(stage: &mut Stage<'_>, delegates: &[WorkspaceId], id: WorkspaceId) {
+    let run = stage.run;
+    if let Some(open) = run.open(id) {
+        for delegate in delegates {
+            right::connect(stage, *delegate, id, open.role);
+        }
+    }
+    for child in run.open_children(id) {
+        connect_beneath(stage, delegates, child);
+    }
 }
 
 fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), Refusal> {

@@ -122,6 +122,9 @@ pub fn migrate(
     if new_agent.is_empty() {
         return stage.refuse(Refusal::AgentRequired);
     }
+    if stage.run.agents.get(new_agent).is_some_and(|at| *at != id) {
+        return stage.refuse(Refusal::AgentBound);
+    }
     if new_agent.chars().count() > MAX_TEXT || reason.chars().count() > MAX_TEXT {
         return stage.refuse(Refusal::TooLong);
     }

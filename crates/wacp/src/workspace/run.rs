@@ -8,6 +8,7 @@ use crate::{
     event::{RunStarted, Scope, SystemDegraded, WorkspaceCreated},
     gate,
     id::{Party, WorkspaceId},
+    integration,
     rejection::Refusal,
     right::{self, RightKind},
     role::{Role, Text, delegation::runtime_only},
@@ -143,8 +144,10 @@ pub fn shut_down(stage: &mut Stage<'_>, principal: Principal, forced: bool) -> D
     if stage.run.state_of(root) != Some(State::Active) {
         return stage.refuse(Refusal::InvalidState);
     }
-    // The root completes and closes along the table like everyone else; there
-    // is nothing above it to merge into.
+    // Nothing more is merged into the root.
+    integration::abandon(stage, root, Reason::SystemShutdown);
+    // It completes and closes along the table like everyone else; there is
+    // nothing above it to merge into.
     stage.transition(root, State::Integrating, Trigger::CompleteSignal, None);
     gate::invalidate_all(stage);
     end::settle(stage, root, crate::event::Undeliverable::WorkspaceSealed);

@@ -175,6 +175,7 @@ fn a_child_is_contained_in_visibility_authority_and_budget() {
         ),
     ];
     for (new, expected) in cases {
+        let new = world.for_free_agent(new);
         let shown = format!("{new:?}");
         let before = world.count("workspace_rejected");
         match (world.attempt(agent, create(new)), expected) {
@@ -320,7 +321,7 @@ fn capacity_and_depth_have_an_end() {
         world.direct_right(id);
         parent = id;
     }
-    let command = Command::CreateWorkspace(Box::new(NewWorkspace::worker(parent, "a")));
+    let command = Command::CreateWorkspace(Box::new(NewWorkspace::worker(parent, "b")));
     assert_eq!(
         world.refused(Principal::Coordinator, command),
         Refusal::TreeTooDeep
@@ -407,4 +408,47 @@ fn groups_are_aborted_and_moved_together_and_ended_members_are_skipped() {
         world.refused(Principal::Coordinator, unknown),
         Refusal::UnknownGroup
     );
+}
+
+/// WACP §11.3: an identity names one agent, which works in one place at a time.
+#[test]
+fn an_agent_is_bound_to_one_workspace_at_a_time() {
+    let mut world = World::open();
+    let first = world.active();
+    let second = world.active();
+    let taken = world.run.open(first).unwrap().agent.clone();
+    let again = |agent: &str| {
+        Command::CreateWorkspace(Box::new(NewWorkspace {
+            owner: Some(wacp::id::UserId(0)),
+            ..NewWorkspace::worker(ROOT, agent)
+        }))
+    };
+    let migrate = |workspace, agent: &str| Command::Migrate {
+        workspace,
+        new_agent: text(agent),
+        reason: text("better"),
+    };
+    let by = Principal::Coordinator;
+    for agent in [&*taken, "coordinator-1"] {
+        assert_eq!(world.refused(by, again(agent)), Refusal::AgentBound);
+        assert_eq!(
+            world.refused(by, migrate(second, agent)),
+            Refusal::AgentBound
+        );
+    }
+    // The next agent is spoken for while it is being bound, the old one is
+    // free once it is replaced.
+    world.ok(by, migrate(first, "next"));
+    assert_eq!(world.refused(by, again("next")), Refusal::AgentBound);
+    assert_eq!(world.refused(by, again(&taken)), Refusal::AgentBound);
+    let bound = Command::CompleteMigration { workspace: first };
+    world.ok(Principal::Runtime, bound);
+    world.ok(by, again(&taken));
+    // A workspace that has ended holds nobody.
+    let abort = Command::Abort {
+        workspace: first,
+        reason: None,
+    };
+    world.ok(by, abort);
+    world.ok(by, again("next"));
 }

@@ -558,3 +558,47 @@ fn no_detour_leads_past_the_abort_gate() {
     world.ok(Principal::Coordinator, cancel());
     assert_eq!(world.run.task(TaskId(0)).unwrap().status, Status::Cancelled);
 }
+
+/// A conflict that is settled in one way is no longer asked about in another,
+/// neither of people nor of the coordinator.
+#[test]
+fn a_settled_conflict_takes_its_other_questions_with_it() {
+    for by_coordinator in [true, false] {
+        let kind = GateType::ConflictResolution;
+        let mut world = World::with(only(kind, Fallback::EscalateToCoordinator));
+        let id = trigger(&mut world, kind);
+        let handed = world.last_gate();
+        world.pass(61 * SECOND);
+        assert!(world.run.escalated_gates.contains_key(&handed));
+        let escalate = Command::ResolveConflict {
+            workspace: id,
+            conflict: ConflictId(0),
+            resolution: Resolution::Escalate(Content::markdown("what do you think?")),
+        };
+        world.ok(Principal::Coordinator, escalate);
+        let asked = world.last_gate();
+        let entries = if by_coordinator {
+            let decide = Command::DecideGate {
+                gate: handed,
+                proceed: true,
+            };
+            world.ok(Principal::Coordinator, decide)
+        } else {
+            let approve = Command::ResolveGate {
+                gate: asked,
+                answer: Answer::Approve,
+                modification: None,
+            };
+            world.ok(Principal::User(world.bob), approve)
+        };
+        assert_eq!(world.state(id), State::Closed);
+        assert!(world.run.gates.is_empty() && world.run.escalated_gates.is_empty());
+        let resolved = World::types(&entries);
+        let resolved = resolved.iter().filter(|name| **name == "gate_resolved");
+        assert_eq!(
+            resolved.count(),
+            1,
+            "the pending one, by whoever settled it"
+        );
+    }
+}

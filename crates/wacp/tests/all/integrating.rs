@@ -7,9 +7,11 @@ use wacp::{
     checkpoint::{Confidence, NewCheckpoint, Status},
     content::Content,
     event::{Aborted, Damaged},
+    gate::config::{Fallback, Highway, SHORT_US},
     id::{CheckpointId, ConflictId, WorkspaceId},
     integration::{Acceptance, ConflictType, Declared, Mode, Resolution, Salvage, Strategy},
     integrity::Check,
+    right::RightKind,
     role::CheckpointType,
     signal::SignalType,
     state::Slot,
@@ -515,4 +517,78 @@ fn a_synthesis_takes_the_place_of_the_artifacts() {
         artifact("", None, "woven").hash
     );
     assert!(world.run.merged.contains_key(&(ROOT, text("src/b"))));
+}
+
+/// A failed workspace whose salvage into `target` waits for its conflict.
+fn salvaging(world: &mut World, target: WorkspaceId) -> WorkspaceId {
+    let new = world.worker_of(target);
+    let id = world.create(new);
+    let right = Command::CreateRight {
+        holder: ROOT,
+        target: id,
+        kind: RightKind::Send,
+    };
+    world.ok(Principal::Coordinator, right);
+    world.direct(id);
+    world.checkpoint(id, vec![artifact("src/a", None, "1")]);
+    world.emit(id, SignalType::Failed);
+    let declared = Declared {
+        conflict_type: ConflictType::ConstraintBreach,
+        description: text("too large"),
+        resource: None,
+    };
+    let command = Command::Salvage(Box::new(Salvage {
+        conflicts: vec![declared],
+        ..salvage(id)
+    }));
+    world.ok(Principal::Coordinator, command);
+    assert!(world.run.merges.contains_key(&id));
+    id
+}
+
+#[test]
+fn a_salvage_ends_with_the_work_it_would_have_gone_into() {
+    let mut world = World::open();
+    let target = world.active();
+    world.checkpoint(target, vec![artifact("src/b", None, "1")]);
+    salvaging(&mut world, target);
+    world.emit(target, SignalType::Complete);
+    assert!(world.run.merges.is_empty() && world.run.merge_targets.is_empty());
+    assert_eq!(world.count("integration_aborted"), 1);
+    assert_eq!(world.count("conflict_resolved"), 1);
+}
+
+#[test]
+fn a_salvage_ends_with_the_run() {
+    let mut world = World::open();
+    salvaging(&mut world, ROOT);
+    world.ok(Principal::Runtime, Command::ShutDown { forced: false });
+    assert!(world.run.merges.is_empty() && world.run.merge_targets.is_empty());
+    assert_eq!(world.count("integration_aborted"), 1);
+}
+
+/// WACP §8.4: a question that has become idle is answered by the runtime.
+#[test]
+fn a_conflict_that_is_settled_one_way_is_not_asked_about_another_way() {
+    let mut highway = Highway::open();
+    highway.conflict_resolution.enabled = true;
+    highway.conflict_resolution.fallback = Fallback::EscalateToCoordinator;
+    let mut world = World::with(highway);
+    let id = world.in_state(State::Conflicted);
+    let conflict = conflicts(&world, id)[0].0;
+    let content = Content::markdown("both");
+    resolve(&mut world, id, conflict, Resolution::Escalate(content));
+    let first = world.last_gate();
+    world.pass(SHORT_US as i64 + SECOND);
+    assert!(world.run.escalated_gates.contains_key(&first));
+    let other = Resolution::CoordinatorResolve(content);
+    resolve(&mut world, id, conflict, other);
+    assert_ne!(world.last_gate(), first);
+    let decide = Command::DecideGate {
+        gate: first,
+        proceed: true,
+    };
+    world.ok(Principal::Coordinator, decide);
+    assert_eq!(world.state(id), State::Closed);
+    assert!(world.run.gates.is_empty());
 }

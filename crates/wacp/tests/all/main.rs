@@ -4,11 +4,11 @@
 
 mod delegating;
 mod escalating;
+mod every;
 mod highway;
 mod integrating;
 mod messages;
 mod people;
-mod random;
 mod recovering;
 mod resources;
 mod states;

@@ -270,7 +270,7 @@ fn an_injection_makes_a_causal_root_and_everything_below_inherits_it() {
     assert_eq!(world.run.open(below).unwrap().originator, Party::User(bob));
     let fake = NewWorkspace {
         cause: Some(EnvelopeId(0)),
-        ..NewWorkspace::worker(ROOT, "a")
+        ..NewWorkspace::worker(ROOT, "c")
     };
     let refused = world.refused(
         Principal::Coordinator,

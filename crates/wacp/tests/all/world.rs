@@ -56,6 +56,22 @@ impl World {
     }
 
     pub fn started(highway: Highway, limits: Limits, taxonomy: Taxonomy) -> World {
+        let mut world = World::idling(highway, limits, taxonomy);
+        world.emit(ROOT, SignalType::Ready);
+        assert_eq!(world.state(ROOT), State::Active);
+        let directive = EnvelopeId(0);
+        world.ok(
+            Principal::Runtime,
+            Command::Acknowledge {
+                workspace: ROOT,
+                envelope: directive,
+            },
+        );
+        world
+    }
+
+    /// A run whose coordinator has not said yet that it is ready.
+    pub fn idling(highway: Highway, limits: Limits, taxonomy: Taxonomy) -> World {
         let mut world = World {
             run: Run::default(),
             entries: Vec::new(),
@@ -86,16 +102,6 @@ impl World {
                 Command::GrantCapability { user, capability },
             );
         }
-        world.emit(ROOT, SignalType::Ready);
-        assert_eq!(world.state(ROOT), State::Active);
-        let directive = EnvelopeId(0);
-        world.ok(
-            Principal::Runtime,
-            Command::Acknowledge {
-                workspace: ROOT,
-                envelope: directive,
-            },
-        );
         world
     }
 
@@ -180,8 +186,15 @@ impl World {
         self.now = until;
     }
 
+    /// The same form, for an agent that is not at work elsewhere.
+    pub fn for_free_agent(&self, new: NewWorkspace) -> NewWorkspace {
+        let agent = text(&self.free_agent());
+        NewWorkspace { agent, ..new }
+    }
+
     pub fn create(&mut self, new: NewWorkspace) -> WorkspaceId {
         let id = WorkspaceId(self.run.next.workspaces);
+        let new = self.for_free_agent(new);
         self.ok(
             Principal::Coordinator,
             Command::CreateWorkspace(Box::new(new)),
@@ -194,8 +207,16 @@ impl World {
         NewWorkspace {
             owner: Some(self.ann),
             authority: Arc::from([text("src/")]),
-            ..NewWorkspace::worker(parent, "agent-1")
+            ..NewWorkspace::worker(parent, &self.free_agent())
         }
+    }
+
+    /// An agent that is bound to no workspace: the first one's is `agent-1`.
+    pub fn free_agent(&self) -> String {
+        format!(
+            "agent-{}",
+            self.run.next.workspaces as usize + self.run.gates.len()
+        )
     }
 
     pub fn idle(&mut self) -> WorkspaceId {
@@ -279,7 +300,7 @@ impl World {
                 let id = self.active();
                 let command = Command::Migrate {
                     workspace: id,
-                    new_agent: text("agent-2"),
+                    new_agent: text(&format!("{}-next", self.free_agent())),
                     reason: text("better"),
                 };
                 self.ok(coordinator, command);
@@ -293,9 +314,7 @@ impl World {
             }
             State::Closed => {
                 let id = self.complete(vec![artifact("src/a", None, "1")]);
-                let accept =
-                    wacp::integration::Acceptance::of(id, wacp::integration::Strategy::Direct);
-                self.ok(coordinator, Command::Accept(Box::new(accept)));
+                self.accept(id);
                 id
             }
             State::Failed => {
@@ -311,6 +330,12 @@ impl World {
                 id
             }
         }
+    }
+
+    /// Accepts as it is.
+    pub fn accept(&mut self, id: WorkspaceId) {
+        let accept = wacp::integration::Acceptance::of(id, wacp::integration::Strategy::Direct);
+        self.ok(Principal::Coordinator, Command::Accept(Box::new(accept)));
     }
 
     /// Accepts with a declared contradiction.

@@ -4,6 +4,7 @@ mod bench;
 mod conformance;
 mod deny;
 mod help;
+mod sim;
 mod test;
 
 use std::ffi::OsString;
@@ -23,6 +24,7 @@ const ALL: &[Command] = &[
     bench::COMMAND,
     conformance::COMMAND,
     deny::COMMAND,
+    sim::COMMAND,
     help::COMMAND,
 ];
 

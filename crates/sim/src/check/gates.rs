@@ -1,0 +1,124 @@
+//! Every gate is resolved, once: by a person, by its fallback in time, or by
+//! the runtime when the question has become idle (WACP §8.1, §8.4).
+
+use std::collections::BTreeMap;
+
+use trail::Micros;
+use wacp::{
+    Entry, Event,
+    event::{GateResolved, Resolver},
+    id::GateId,
+};
+
+use super::{Checker, Verdict, View, ensure};
+
+#[derive(Debug, Default)]
+pub struct Gates {
+    /// Asked and not answered, with the time of their fallback.
+    pending: BTreeMap<GateId, Option<Micros>>,
+    /// Whose time is over.
+    overdue: Option<GateId>,
+}
+
+impl Gates {
+    fn resolved(&mut self, e: &GateResolved) -> Verdict {
+        let asked = self.pending.remove(&e.gate).is_some();
+        ensure(asked, || {
+            format!("{} is answered and was not asked", e.gate)
+        })?;
+        let overdue = self.overdue.take();
+        let fell_back = e.resolver == Resolver::Fallback;
+        ensure(fell_back == (overdue == Some(e.gate)), || {
+            format!(
+                "{} is answered by {:?}, overdue is {overdue:?}",
+                e.gate, e.resolver
+            )
+        })
+    }
+}
+
+impl Checker for Gates {
+    fn claim(&self) -> &'static str {
+        "every gate is resolved, once"
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Verdict {
+        match &entry.event {
+            Event::GateTriggered(e) => {
+                let before = self.pending.len() as u32;
+                self.pending.insert(e.gate, e.timeout_at);
+                ensure(e.queue_position == before, || {
+                    format!(
+                        "{} is number {}, and {before} wait",
+                        e.gate, e.queue_position
+                    )
+                })
+            }
+            Event::GateTimeout(e) => {
+                let at = self.pending.get(&e.gate).copied().flatten();
+                self.overdue = Some(e.gate);
+                ensure(at.is_some_and(|at| at <= entry.time), || {
+                    format!("{} falls back at {:?}, not at {at:?}", e.gate, entry.time)
+                })
+            }
+            Event::GateResolved(e) => self.resolved(e),
+            _ => Ok(()),
+        }
+    }
+
+    fn interval(&mut self, view: &View<'_>) -> Verdict {
+        ensure(view.run.gates.keys().eq(self.pending.keys()), || {
+            "other gates wait than the trail says".to_owned()
+        })
+    }
+
+    /// Only a gate whose timeout was switched off may still wait.
+    fn silence(&mut self, _: &View<'_>) -> Verdict {
+        let left = self.pending.iter().find(|(_, at)| at.is_some());
+        ensure(left.is_none(), || format!("{left:?} waits for ever"))
+    }
+
+    fn end(&mut self, _: &View<'_>) -> Verdict {
+        ensure(self.pending.is_empty(), || {
+            format!("the run has ended and {:?} wait", self.pending)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::history, *};
+
+    #[test]
+    fn an_answer_twice_or_to_nothing_is_seen() {
+        history::twice::<Gates>(|e| matches!(e, Event::GateResolved(_)));
+        history::without::<Gates>(|e| matches!(e, Event::GateTriggered(_)));
+        history::without::<Gates>(|e| matches!(e, Event::GateTimeout(_)));
+    }
+
+    #[test]
+    fn an_early_fallback_is_seen() {
+        history::objects::<Gates>(|entry| match &mut entry.event {
+            Event::GateTriggered(e) => {
+                e.timeout_at = Some(Micros(i64::MAX));
+                false
+            }
+            Event::GateTimeout(_) => {
+                entry.time = Micros(0);
+                true
+            }
+            _ => false,
+        });
+    }
+
+    #[test]
+    fn a_gate_that_is_never_answered_is_seen() {
+        let world = history::world(1, 100);
+        let mut gates = Gates::default();
+        gates.pending.insert(GateId(0), None);
+        assert_eq!(gates.silence(&history::view(&world)), Ok(()));
+        assert!(gates.end(&history::view(&world)).is_err());
+        gates.pending.insert(GateId(1), Some(Micros(1)));
+        assert!(gates.silence(&history::view(&world)).is_err());
+    }
+}

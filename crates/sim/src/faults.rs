@@ -1,0 +1,230 @@
+//! What goes wrong: crashes, a store that says no, clocks that jump, and what
+//! must be true after each of them.
+
+use trail::{Hash, Micros};
+use wacp::{
+    Command, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot, step,
+};
+
+use crate::{
+    damage,
+    player::text,
+    world::{Commit, World, Wrong},
+};
+
+const RESTART: &str = "a restart gives the run that was";
+const TWICE: &str = "recovering twice is recovering once";
+const ARCHIVE: &str = "what is archived is still there";
+
+impl World {
+    /// Now and then something goes wrong.
+    pub fn maybe_fail(&mut self) -> Result<(), Wrong> {
+        if self.is_beginning() || !self.dice.rarely(35) {
+            return Ok(());
+        }
+        match self.dice.roll(14) {
+            0..=1 => self.crash(),
+            2 => self.commit_together(Commit::Kept),
+            3 => self.commit_together(Commit::Lost),
+            4..=5 => self.storage_trouble(),
+            6 => self.jump(1),
+            7 => self.jump(-1),
+            8..=9 => self.write_snapshot(),
+            10..=11 => self.archive(),
+            12 => self.damage(),
+            _ => self.tear(),
+        }
+    }
+
+    /// The process dies and comes back.
+    pub fn crash(&mut self) -> Result<(), Wrong> {
+        self.tally.fault("crash");
+        self.errands.crash(&mut self.dice);
+        let downtime_us = self.dice.roll(20_000_000);
+        self.now.0 += downtime_us as i64;
+        let restarted = if self.dice.chance(50) {
+            self.replayed()?
+        } else {
+            self.resumed()?
+        };
+        if restarted != self.run {
+            return Err(Wrong::new(RESTART, "the restarted run differs"));
+        }
+        self.run = restarted;
+        let recover = Order::new(
+            Principal::Runtime,
+            Command::Recover {
+                downtime_us,
+                examined: self.log.len() as u64,
+                quarantined: 0,
+            },
+        );
+        if let Some(refusal) = self.give(recover)? {
+            return Err(Wrong::new(RESTART, format!("recovery refused: {refusal}")));
+        }
+        recovers_once(&self.run, self.now)
+    }
+
+    /// From the whole log, the archive included.
+    fn replayed(&self) -> Result<Run, Wrong> {
+        let rebuilt = rebuild(self.log.iter())
+            .map_err(|halt| Wrong::new(RESTART, format!("the log is refused: {halt}")))?;
+        if !rebuilt.quarantined.is_empty() {
+            let sentence = format!("unsound: {:?}", rebuilt.quarantined);
+            return Err(Wrong::new(RESTART, sentence));
+        }
+        Ok(rebuilt.run)
+    }
+
+    /// From the last snapshot and what came after it.
+    fn resumed(&self) -> Result<Run, Wrong> {
+        let Some((text, length)) = &self.snapshot else {
+            return self.replayed();
+        };
+        let mut run: Run = serde_json::from_str(text)
+            .map_err(|error| Wrong::new(RESTART, format!("the snapshot is refused: {error}")))?;
+        for entry in self.log.since(*length) {
+            apply(&mut run, entry);
+        }
+        Ok(run)
+    }
+
+    /// Orders share a commit, which is kept or lost as a whole.
+    fn commit_together(&mut self, commit: Commit) -> Result<(), Wrong> {
+        self.tally.fault(match commit {
+            Commit::Kept => "group commit",
+            _ => "lost group commit",
+        });
+        let count = 2 + self.dice.roll(5);
+        let orders = (0..count).map(|_| self.player().order()).collect();
+        self.give_together(orders, commit)?;
+        match commit {
+            Commit::Lost => self.crash(),
+            Commit::Kept | Commit::Refused => Ok(()),
+        }
+    }
+
+    /// The store refuses for a while: nothing may have changed.
+    fn storage_trouble(&mut self) -> Result<(), Wrong> {
+        self.tally.fault("storage error");
+        let before = self.run.clone();
+        for _ in 0..1 + self.dice.roll(4) {
+            let orders = vec![self.player().order()];
+            self.give_together(orders, Commit::Refused)?;
+        }
+        if before != self.run || self.run.entries != self.log.len() as u64 {
+            let sentence = "a refused append left something behind";
+            return Err(Wrong::new(RESTART, sentence));
+        }
+        let command = Command::ReportDegradation {
+            reason: text("the disk was full"),
+            coordinator_action: None,
+            affected: [].into(),
+        };
+        self.give(Order::new(Principal::Runtime, command))?;
+        Ok(())
+    }
+
+    /// The clock on the wall is set.
+    fn jump(&mut self, direction: i64) -> Result<(), Wrong> {
+        self.tally.fault(match direction {
+            1 => "clock forward",
+            _ => "clock back",
+        });
+        let furthest = if self.dice.chance(20) {
+            86_400_000_000
+        } else {
+            60_000_000
+        };
+        self.now.0 += direction * self.dice.roll(furthest) as i64;
+        Ok(())
+    }
+
+    fn write_snapshot(&mut self) -> Result<(), Wrong> {
+        self.tally.fault("snapshot");
+        let text = serde_json::to_string(&self.run)
+            .map_err(|error| Wrong::new(RESTART, format!("no snapshot: {error}")))?;
+        let state_hash = Hash::of("sim/snapshot/1", &[text.as_bytes()]);
+        self.snapshot = Some((text, self.log.len()));
+        let command = Command::RecordSnapshot { state_hash };
+        self.give(Order::new(Principal::Runtime, command))?;
+        Ok(())
+    }
+
+    /// Moves what may be moved of a workspace that has ended.
+    pub fn archive(&mut self) -> Result<(), Wrong> {
+        let slots = (0u32..).map(WorkspaceId).zip(&self.run.workspaces);
+        let ended = slots.filter(|(_, slot)| matches!(slot, Slot::Ended(_)));
+        let streams = self.log.streams();
+        let fresh = ended.filter(|(id, _)| streams.get(id).is_some_and(|s| !s.is_compacted));
+        let fresh: Vec<WorkspaceId> = fresh.map(|(id, _)| id).collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.tally.fault("compaction");
+        let before = self.log.iter().count();
+        let Some(done) = self.log.compact(self.dice.pick(&fresh)) else {
+            return Ok(());
+        };
+        if self.log.iter().count() != before {
+            return Err(Wrong::new(ARCHIVE, "compaction lost an entry"));
+        }
+        let moved = self.log.is_archived(done.from) && self.log.is_archived(done.to);
+        if !moved || done.archived == 0 {
+            let sentence = format!("the archive does not hold what {done:?} says");
+            return Err(Wrong::new(ARCHIVE, sentence));
+        }
+        self.give(Order::new(Principal::Runtime, Command::Compact(done)))?;
+        Ok(())
+    }
+
+    /// Entries that cannot stand are set aside, in a copy of the log.
+    fn damage(&mut self) -> Result<(), Wrong> {
+        self.tally.fault("damaged log");
+        let mut dice = self.dice.fork();
+        damage::damage(&self.run, &self.log, &mut dice)
+    }
+
+    /// A commit is whole or not at all. If a store broke that promise, the run
+    /// would still come back, and only once.
+    fn tear(&mut self) -> Result<(), Wrong> {
+        self.tally.fault("torn batch");
+        let last = self.log.last_batch();
+        let cut = last + self.dice.roll((self.log.len() - last) as u64 + 1) as usize;
+        let entries = self.log.copy();
+        let Ok(rebuilt) = rebuild(&entries[..cut.max(1)]) else {
+            return Err(Wrong::new(RESTART, "a torn batch stops everything"));
+        };
+        let mut run = rebuilt.run;
+        recover(&mut run, self.now);
+        if !run.owed.is_empty() {
+            let sentence = format!("announced and not made good: {:?}", run.owed);
+            return Err(Wrong::new(TWICE, sentence));
+        }
+        recovers_once(&run, self.now)
+    }
+}
+
+/// Takes up what was under way.
+pub fn recover(run: &mut Run, now: Micros) -> usize {
+    let command = Command::Recover {
+        downtime_us: 1,
+        examined: run.entries,
+        quarantined: 0,
+    };
+    let order = Order::new(Principal::Runtime, command);
+    step(run, &order, now).0.len()
+}
+
+/// A recovered run is recovered: again is nothing but the record of it.
+pub fn recovers_once(recovered: &Run, now: Micros) -> Result<(), Wrong> {
+    let mut again = recovered.clone();
+    let entries = recover(&mut again, now);
+    again.clock = recovered.clock;
+    again.entries = recovered.entries;
+    if entries != 1 || again != *recovered {
+        let sentence = format!("the second recovery made {entries} entries");
+        return Err(Wrong::new(TWICE, sentence));
+    }
+    Ok(())
+}

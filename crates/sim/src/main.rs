@@ -1,0 +1,129 @@
+//! `sim [--seed N] [--steps M]`: plays one seed, or many until they have made
+//! so many steps, and prints what happened how often. With `--model` the real
+//! machine is held against the model of it instead.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    process::ExitCode,
+    thread,
+    time::Instant,
+};
+
+use sim::{crowd::play_many, model, play::play};
+
+const USAGE: &str = "usage: sim [--model] [--seed N] [--steps M] [--from N] [--threads T]
+
+  --model      hold the machine against the model of it, order by order
+  --seed N     play this seed alone
+  --steps M    so many orders in all (1000000)
+  --from N     the first of many seeds (1)
+  --threads T  how many at once (one for each core)";
+
+#[derive(Debug)]
+struct Asked {
+    model: bool,
+    seed: Option<u64>,
+    steps: u64,
+    from: u64,
+    threads: usize,
+}
+
+fn asked() -> Result<Asked, String> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut asked = Asked {
+        model: false,
+        seed: None,
+        steps: 1_000_000,
+        from: 1,
+        threads: cores,
+    };
+    let mut arguments = env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        if name == "--model" {
+            asked.model = true;
+            continue;
+        }
+        let value = arguments.next().ok_or(format!("{name} needs a number"))?;
+        let number: u64 = value
+            .parse()
+            .map_err(|_| format!("{value} is not a number"))?;
+        match name.as_str() {
+            "--seed" => asked.seed = Some(number),
+            "--steps" => asked.steps = number,
+            "--from" => asked.from = number,
+            "--threads" => asked.threads = usize::try_from(number).unwrap_or(1),
+            _ => return Err(format!("there is no option {name}")),
+        }
+    }
+    Ok(asked)
+}
+
+fn main() -> ExitCode {
+    let asked = match asked() {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            eprintln!("sim: {wrong}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if asked.model {
+        return hold_against_model(&asked);
+    }
+    let began = Instant::now();
+    let played = match asked.seed {
+        Some(seed) => play(seed, asked.steps),
+        None => play_many(asked.from, asked.steps, asked.threads),
+    };
+    match played {
+        Ok(tally) => {
+            let seconds = began.elapsed().as_secs_f64();
+            let pace = tally.steps as f64 / seconds;
+            let table = tally.table();
+            // Nothing is lost if nobody reads it.
+            let _ = writeln!(
+                io::stdout(),
+                "{table}{seconds:.1} s, {pace:.0} steps a second"
+            );
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One seed, or one after the other until they have made so many steps.
+fn hold_against_model(asked: &Asked) -> ExitCode {
+    const EACH: u64 = 100_000;
+    let began = Instant::now();
+    let seeds = match asked.seed {
+        Some(seed) => seed..seed + 1,
+        None => asked.from..asked.from + asked.steps.div_ceil(EACH),
+    };
+    let each = match asked.seed {
+        Some(_) => asked.steps,
+        None => asked.steps.min(EACH),
+    };
+    let (mut steps, mut accepted) = (0, 0);
+    for seed in seeds {
+        match model::play::play(seed, usize::try_from(each).unwrap_or(usize::MAX)) {
+            Ok(agreed) => {
+                steps += each;
+                accepted += agreed.accepted;
+            }
+            Err(parted) => {
+                eprintln!("{parted}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    // Nothing is lost if nobody reads it.
+    let _ = writeln!(
+        io::stdout(),
+        "{steps} orders, {accepted} of them accepted, in {seconds:.1} s: the two agree"
+    );
+    ExitCode::SUCCESS
+}

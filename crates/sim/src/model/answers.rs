@@ -1,0 +1,120 @@
+//! What an answer leads to (WACP §8.1).
+
+use wacp::{
+    Refusal,
+    gate::{Answer, Modification},
+    id::GateId,
+    workspace::{MAX_TEXT, lifecycle::State},
+};
+
+use super::{Facts, Model, Question, Task, What, rights::is_acceptable};
+
+impl Model {
+    /// Whether what is asked could still be done. Whether a workspace could be
+    /// created or a merge begun depends on rules outside the model as well.
+    pub(super) fn is_possible(&self, question: &Question, facts: &Facts) -> bool {
+        let inside = match &question.what {
+            What::Approve(task) => self.tasks.get(task.0 as usize) == Some(&Task::Draft),
+            What::Create(_, _, new) => self.works(new.parent),
+            What::Deliver(letter) => self.letter(*letter).is_some(),
+            What::Merge(id) => self.state(*id) == Some(State::Integrating),
+            What::Settle {
+                workspace,
+                conflict,
+                ..
+            } => self
+                .space(*workspace)
+                .is_some_and(|space| space.conflicts.contains(conflict)),
+            What::Abort(id) => self.open(*id).is_some(),
+        };
+        let decided_outside = matches!(question.what, What::Create(..) | What::Merge(_));
+        inside && !(decided_outside && facts.is_void(question.id))
+    }
+
+    /// The transition happens.
+    pub(super) fn go_ahead(&mut self, question: &Question, facts: &mut Facts) {
+        match &question.what {
+            What::Approve(task) => self.set_task(*task, Task::Approved),
+            What::Create(_, by, new) => self.create(*by, new, facts),
+            // It arrives when the queues let it, and that is a fact.
+            What::Deliver(_) => {}
+            What::Merge(id) => self.merge(*id, facts),
+            What::Settle {
+                workspace,
+                conflict,
+                rework,
+            } => self.settle(*workspace, *conflict, *rework, facts),
+            What::Abort(id) => self.fail(*id, facts),
+        }
+    }
+
+    /// The transition does not happen.
+    pub(super) fn call_off(&mut self, question: &Question, facts: &mut Facts) {
+        match &question.what {
+            What::Approve(task) => self.set_task(*task, Task::Cancelled),
+            What::Deliver(letter) => self.lose(*letter),
+            // The work was offered and is not wanted.
+            What::Merge(id) => self.fail(*id, facts),
+            What::Create(..) | What::Settle { .. } | What::Abort(_) => {}
+        }
+    }
+
+    /// Why an answer does not fit its question.
+    pub(super) fn misfit(
+        question: &Question,
+        answer: Answer,
+        modification: Option<&Modification>,
+    ) -> Option<Refusal> {
+        let change = match (answer, modification) {
+            (Answer::Modify, Some(change)) => change,
+            (Answer::Modify, None) | (_, Some(_)) => return Some(Refusal::InvalidStructure),
+            (_, None) => return None,
+        };
+        let fits = match (&question.what, change) {
+            (What::Approve(_), Modification::Task(task)) => {
+                let name = task.name.as_deref();
+                name.is_none_or(|name| !name.is_empty() && name.chars().count() <= MAX_TEXT)
+                    && task.description.as_ref().is_none_or(is_acceptable)
+            }
+            (What::Create(..), Modification::Workspace(_)) => true,
+            (What::Deliver(_), Modification::Payload(payload)) => is_acceptable(payload),
+            (What::Settle { .. }, Modification::Resolution(words)) => is_acceptable(words),
+            _ => return Some(Refusal::NotModifiable),
+        };
+        (!fits).then_some(Refusal::InvalidStructure)
+    }
+
+    /// A person answers.
+    pub(super) fn answer(
+        &mut self,
+        id: GateId,
+        answer: Answer,
+        modification: Option<&Modification>,
+        facts: &mut Facts,
+    ) {
+        let Some(question) = self.pending(id).cloned() else {
+            return;
+        };
+        self.gates.retain(|other| other.id != id);
+        let question = changed(question, modification);
+        match answer {
+            Answer::Reject => self.call_off(&question, facts),
+            Answer::Approve | Answer::Modify => {
+                if self.is_possible(&question, facts) {
+                    self.go_ahead(&question, facts);
+                }
+            }
+        }
+    }
+}
+
+/// What a person changed is what happens. Their own words about a conflict are
+/// a resolution, whatever was proposed.
+fn changed(mut question: Question, modification: Option<&Modification>) -> Question {
+    if let (What::Settle { rework, .. }, Some(Modification::Resolution(_))) =
+        (&mut question.what, modification)
+    {
+        *rework = false;
+    }
+    question
+}

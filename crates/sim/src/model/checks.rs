@@ -1,0 +1,200 @@
+//! Parts of what an order must satisfy.
+
+use wacp::{
+    Principal, Refusal,
+    gate::{GateType, Subject},
+    id::{ConflictId, Party, TaskId, UserId, WorkspaceId},
+    integration::Resolution,
+    role::Text,
+    signal::SignalType,
+    user::UserState,
+    workspace::{MAX_TEXT, NewWorkspace, lifecycle::State},
+};
+
+use super::{
+    Expect, Model, ROOT, What, has_ended, is_at_work,
+    orders::{ABOUT_CREATION, ABOUT_PLACES},
+    rules::{self, Does},
+};
+
+pub fn is_long(text: &Text) -> bool {
+    text.chars().count() > MAX_TEXT
+}
+
+impl Model {
+    /// The workspace must exist and not have ended.
+    pub(super) fn living(&self, id: WorkspaceId, expect: &mut Expect) {
+        match self.state(id) {
+            None => expect.rule(true, Refusal::TargetNotFound),
+            Some(state) => expect.rule(has_ended(state), Refusal::TargetTerminal),
+        }
+    }
+
+    /// The workspace must be in one of these states.
+    pub(super) fn in_state(&self, id: WorkspaceId, states: &[State]) -> Expect {
+        let mut expect = Expect::decided();
+        self.living(id, &mut expect);
+        let wrong = self.open(id).is_some_and(|s| !states.contains(&s.state));
+        expect.rule(wrong, Refusal::InvalidState);
+        expect
+    }
+
+    /// The workspace must be at work and not be the root.
+    pub(super) fn pausable(&self, id: WorkspaceId) -> Expect {
+        match id {
+            ROOT => Expect::refused(Refusal::RootIsFixed),
+            id => self.in_state(id, &[State::Active, State::Blocked]),
+        }
+    }
+
+    pub(super) fn expect_signal(
+        &self,
+        by: Principal,
+        signal: SignalType,
+        reason: Option<&Text>,
+    ) -> Expect {
+        let id = match by {
+            Principal::Agent(id) => id,
+            _ => ROOT,
+        };
+        let Some(space) = self.space(id) else {
+            return Expect::refused(Refusal::TargetNotFound);
+        };
+        if !rules::may_emit(space.role, signal) {
+            return Expect::refused(Refusal::PermissionDenied);
+        }
+        let mut expect = Expect::decided();
+        let silent = reason.is_none_or(|text| text.is_empty());
+        let needs = rules::needs_reason(signal) && silent;
+        expect.rule(needs, Refusal::ReasonRequired);
+        expect.rule(reason.is_some_and(is_long), Refusal::TooLong);
+        match rules::effect(space.state, signal) {
+            Does::Denied => expect.rule(true, Refusal::SignalNotAllowed),
+            // One's own children must have ended; others' are handed over.
+            Does::Moves(State::Integrating) => {
+                let owner = space.owner;
+                let children = self.children(id);
+                let own = children
+                    .iter()
+                    .any(|child| self.space(*child).is_some_and(|s| s.owner == owner));
+                expect.rule(own, Refusal::ChildrenOpen);
+            }
+            Does::Moves(_) | Does::Nothing => {}
+        }
+        if signal == SignalType::Escalation && !has_ended(space.state) {
+            expect.outside = &[Refusal::EscalationDisabled, Refusal::GatePending];
+        }
+        expect
+    }
+
+    pub(super) fn expect_reparent(
+        &self,
+        id: WorkspaceId,
+        parent: WorkspaceId,
+        reason: &Text,
+    ) -> Expect {
+        if id == ROOT {
+            return Expect::refused(Refusal::RootIsFixed);
+        }
+        let mut expect = Expect::unless(ABOUT_PLACES);
+        self.living(id, &mut expect);
+        self.living(parent, &mut expect);
+        let cycle = id == parent || self.is_beneath(parent, id);
+        expect.rule(cycle, Refusal::ParentCycle);
+        // Only orphans move, and only to someone at work.
+        let orphan = self.space(id).is_some_and(|s| s.parent == Some(ROOT));
+        let apt = parent != ROOT && self.state(parent).is_some_and(is_at_work);
+        expect.rule(!orphan || !apt, Refusal::InvalidState);
+        expect.rule(is_long(reason), Refusal::TooLong);
+        expect
+    }
+
+    pub(super) fn expect_creation(&self, by: Principal, new: &NewWorkspace) -> Expect {
+        let mut expect = Expect::unless(ABOUT_CREATION);
+        self.living(new.parent, &mut expect);
+        expect.rule(!self.works(new.parent), Refusal::InvalidState);
+        expect.rule(!rules::is_role(new.role), Refusal::UnknownRole);
+        expect.rules(self.parties(by, new).err());
+        if let Principal::Agent(delegate) = by {
+            let may = self.open(delegate).is_some_and(|s| s.may_make_delegates);
+            expect.rule(new.delegate && !may, Refusal::DelegationNotApproved);
+            // Plans are the coordinator's.
+            expect.rule(new.task.is_some(), Refusal::PermissionDenied);
+        }
+        expect
+    }
+
+    /// WACP §4.8: the owner is named or inherited; the originator is inherited
+    /// unless a person caused it.
+    pub(super) fn parties(
+        &self,
+        by: Principal,
+        new: &NewWorkspace,
+    ) -> Result<(Party, Party), Refusal> {
+        let parent = self.space(new.parent).ok_or(Refusal::TargetNotFound)?;
+        let person = match (new.cause, by) {
+            (Some(cause), _) => {
+                let injected = self.injected.iter().find(|(id, _)| *id == cause);
+                Some(injected.ok_or(Refusal::UnknownCause)?.1)
+            }
+            (None, Principal::User(user)) => Some(user),
+            (None, _) => None,
+        };
+        if person.is_some() && matches!(by, Principal::Agent(_)) {
+            return Err(Refusal::UnknownCause);
+        }
+        let originator = person.map_or(parent.originator, Party::User);
+        let inherited = match parent.owner {
+            Party::User(user) => Some(user),
+            Party::System => person,
+        };
+        let owner = new.owner.or(inherited).ok_or(Refusal::OwnerRequired)?;
+        match self.absence(owner) {
+            Some(why) => Err(why),
+            None => Ok((Party::User(owner), originator)),
+        }
+    }
+
+    /// Why nothing can be given to this person.
+    pub(super) fn absence(&self, user: UserId) -> Option<Refusal> {
+        match self.people.get(user.0 as usize) {
+            None => Some(Refusal::UnknownUser),
+            Some(person) if person.state != UserState::Active => Some(Refusal::UserNotActive),
+            Some(_) => None,
+        }
+    }
+
+    /// Why the coordinator cannot have this workspace aborted now.
+    pub(super) fn abort_gate(&self, id: WorkspaceId) -> Option<Refusal> {
+        Model::refusal(self.standing(GateType::WorkspaceAbort, Subject::Workspace(id)))
+    }
+
+    /// Why this resolution cannot be proposed now. What is escalated is asked
+    /// even where the gate is off.
+    pub(super) fn conflict_gate(
+        &self,
+        conflict: ConflictId,
+        resolution: &Resolution,
+    ) -> Option<Refusal> {
+        let waits = self.gates.iter().any(|question| match question.what {
+            What::Settle {
+                conflict: other, ..
+            } => other == conflict,
+            _ => false,
+        });
+        if waits {
+            return Some(Refusal::GatePending);
+        }
+        let subject = Subject::Conflict(conflict, resolution.strategy());
+        Model::refusal(match resolution {
+            Resolution::Escalate(_) => self.asking(GateType::ConflictResolution, subject),
+            _ => self.standing(GateType::ConflictResolution, subject),
+        })
+    }
+
+    /// The workspace that works on a task now.
+    pub(super) fn at_work_on(&self, task: TaskId) -> Option<WorkspaceId> {
+        self.ids()
+            .find(|id| self.open(*id).is_some_and(|space| space.task == Some(task)))
+    }
+}

@@ -1,0 +1,225 @@
+//! Parts of what accepted orders do.
+
+use trail::Micros;
+use wacp::{
+    Principal,
+    envelope::Priority,
+    gate::{GateType, Subject},
+    id::{ConflictId, EnvelopeId, TaskId, WorkspaceId},
+    integration::Resolution,
+    signal::SignalType,
+    workspace::{NewWorkspace, lifecycle::State},
+};
+
+use super::{
+    Facts, Model, Question, ROOT, Space, Task, What,
+    gates::Standing,
+    rules::{self, Does},
+};
+
+/// What can be due, as far as the model goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    Timeout(WorkspaceId),
+    Grace(WorkspaceId),
+    Gate(wacp::id::GateId),
+}
+
+impl Model {
+    /// The earliest thing that is due; at the same moment workspaces before
+    /// gates.
+    pub(super) fn due(&self) -> Option<(Micros, Due)> {
+        let timeouts = self
+            .ids()
+            .filter_map(|id| Some((self.timeout(id)?, Due::Timeout(id))));
+        let graces = self
+            .ids()
+            .filter_map(|id| Some((self.grace(id)?, Due::Grace(id))));
+        let gates = self.gates.iter();
+        let gates = gates.filter_map(|question| Some((question.due?, Due::Gate(question.id))));
+        timeouts
+            .chain(graces)
+            .chain(gates)
+            .min_by_key(|(at, _)| *at)
+    }
+
+    pub(super) fn emit(&mut self, by: Principal, signal: SignalType, facts: &mut Facts) {
+        let id = match by {
+            Principal::Agent(id) => id,
+            _ => ROOT,
+        };
+        let Some(state) = self.state(id) else { return };
+        match rules::effect(state, signal) {
+            Does::Moves(State::Failed) => self.fail(id, facts),
+            Does::Moves(State::Integrating) => self.complete(id, facts),
+            Does::Moves(to) => self.enter(id, to, facts),
+            Does::Nothing | Does::Denied => {}
+        }
+        // Who receives no envelopes begins with the directive of its creation.
+        if let Some(envelope) = facts.envelope() {
+            self.post_from_nobody(envelope, id, Priority::Normal);
+        }
+    }
+
+    /// A person writes; what is written to the coordinator may be the cause of
+    /// a workspace.
+    pub(super) fn inject(
+        &mut self,
+        by: Principal,
+        id: EnvelopeId,
+        to: WorkspaceId,
+        priority: Priority,
+    ) {
+        self.post_from_nobody(id, to, priority);
+        if let (Principal::User(user), ROOT) = (by, to) {
+            self.injected.push((id, user));
+        }
+    }
+
+    /// Asks before an abort, where that is wished; says whether to go on.
+    pub(super) fn may_abort(&mut self, id: WorkspaceId, facts: &mut Facts) -> bool {
+        let (kind, subject) = (GateType::WorkspaceAbort, Subject::Workspace(id));
+        match self.standing(kind, subject) {
+            Standing::Asks => {
+                self.ask(kind, subject, What::Abort(id), facts);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    pub(super) fn never_asked(&self, kind: GateType, subject: Subject) -> bool {
+        self.asking(kind, subject) == Standing::Asks
+    }
+
+    pub(super) fn create(&mut self, by: Principal, new: &NewWorkspace, facts: &mut Facts) {
+        let (Some(id), Ok((owner, originator))) = (facts.workspace(), self.parties(by, new)) else {
+            return;
+        };
+        let Some(since) = facts.moment(id) else {
+            return;
+        };
+        self.spaces.push(Space {
+            state: State::Idle,
+            before: None,
+            role: new.role,
+            delegate: new.delegate,
+            may_make_delegates: false,
+            parent: Some(new.parent),
+            owner,
+            originator,
+            task: new.task,
+            group: new.group.clone(),
+            timeout_us: new.timeout_us,
+            timed_us: 0,
+            since,
+            grace_ends: None,
+            conflicts: Vec::new(),
+            taken: Vec::new(),
+            salvaged_into: None,
+        });
+        self.connect(id);
+    }
+
+    /// A merge begins; what it finds is outside the model.
+    pub(super) fn merge(&mut self, id: WorkspaceId, facts: &mut Facts) {
+        if facts.is_damaged {
+            self.fail(id, facts);
+        } else if facts.conflicts.is_empty() {
+            self.close(id, facts);
+        } else {
+            self.enter(id, State::Conflicted, facts);
+            self.spaces[id.0 as usize].conflicts = std::mem::take(&mut facts.conflicts);
+        }
+    }
+
+    pub(super) fn propose(
+        &mut self,
+        workspace: WorkspaceId,
+        conflict: ConflictId,
+        resolution: &Resolution,
+        facts: &mut Facts,
+    ) {
+        let kind = GateType::ConflictResolution;
+        let subject = Subject::Conflict(conflict, resolution.strategy());
+        let rework = matches!(resolution, Resolution::AgentRework);
+        let standing = match resolution {
+            Resolution::Escalate(_) => self.asking(kind, subject),
+            _ => self.standing(kind, subject),
+        };
+        if standing == Standing::Asks {
+            let what = What::Settle {
+                workspace,
+                conflict,
+                rework,
+            };
+            self.ask(kind, subject, what, facts);
+        } else {
+            self.take_up(kind, subject);
+            self.settle(workspace, conflict, rework, facts);
+        }
+    }
+
+    /// A conflict is settled; with the last one the merge is over. If one
+    /// needs the work done again, all of it is.
+    pub(super) fn settle(
+        &mut self,
+        id: WorkspaceId,
+        conflict: ConflictId,
+        rework: bool,
+        facts: &mut Facts,
+    ) {
+        let is_salvage = self.spaces[id.0 as usize].salvaged_into.is_some();
+        if rework {
+            match is_salvage {
+                true => self.give_up_salvage(id),
+                false => self.fail(id, facts),
+            }
+            return;
+        }
+        let space = &mut self.spaces[id.0 as usize];
+        space.conflicts.retain(|other| *other != conflict);
+        let is_last = space.conflicts.is_empty();
+        self.forget_conflict(conflict);
+        if is_last {
+            match is_salvage {
+                true => self.spaces[id.0 as usize].salvaged_into = None,
+                false => self.close(id, facts),
+            }
+        }
+    }
+
+    pub(super) fn set_task(&mut self, task: TaskId, to: Task) {
+        if let Some(known) = self.tasks.get_mut(task.0 as usize) {
+            *known = to;
+        }
+        self.drop_questions(|question| matches!(question.what, What::Approve(id) if id == task));
+    }
+
+    pub(super) fn tick(&mut self, now: Micros, facts: &mut Facts) {
+        // These come from outside the model.
+        let outside = [
+            "budget_warning",
+            "budget_exceeded",
+            "liveness_warning",
+            "escalation_timeout",
+            "envelope_redelivered",
+            "envelope_undeliverable",
+        ];
+        if outside.contains(&facts.first) {
+            return;
+        }
+        match self.due() {
+            Some((at, due)) if at <= now => match due {
+                Due::Timeout(id) | Due::Grace(id) => self.fail(id, facts),
+                Due::Gate(id) => {
+                    let question: Option<Question> = self.pending(id).cloned();
+                    if let Some(question) = question {
+                        self.fall_back(question, facts);
+                    }
+                }
+            },
+            _ => {}
+        }
+    }
+}

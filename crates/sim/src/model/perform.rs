@@ -1,0 +1,252 @@
+//! What an accepted order does.
+
+use trail::Micros;
+use wacp::{
+    Command, Order, Principal,
+    envelope::Priority,
+    escalation,
+    event::{Damaged, Reference},
+    gate::{GateType, Subject},
+    id::WorkspaceId,
+    signal::SignalType,
+    user::UserState,
+    workspace::lifecycle::State,
+};
+
+use super::{Facts, Model, Person, ROOT, Right, Task, What, gates::Standing};
+
+impl Model {
+    pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
+        use Command as C;
+        let by = order.principal;
+        match &order.command {
+            C::Emit {
+                signal: SignalType::Acknowledged,
+                reference: Some(Reference::Envelope(envelope)),
+                ..
+            } => self.acknowledge(ROOT, *envelope),
+            C::Emit { signal, .. } => self.emit(by, *signal, facts),
+            C::Send(new) => {
+                let Some(id) = facts.envelope() else { return };
+                let from = match by {
+                    Principal::Agent(from) => from,
+                    _ => ROOT,
+                };
+                self.write(from, new, id);
+                let (kind, subject) = (GateType::EnvelopeDelivery, Subject::Envelope(id));
+                if self.standing(kind, subject) == Standing::Asks {
+                    self.ask(kind, subject, What::Deliver(id), facts);
+                }
+            }
+            C::Inject(new) => {
+                if let Some(id) = facts.envelope() {
+                    self.inject(by, id, new.to, new.priority);
+                }
+            }
+            C::CreateRight {
+                holder,
+                target,
+                kind,
+            } => self.give(Right {
+                holder: *holder,
+                target: *target,
+                kind: *kind,
+            }),
+            C::RevokeRight {
+                holder,
+                target,
+                kind,
+            } => {
+                let gone = Right {
+                    holder: *holder,
+                    target: *target,
+                    kind: *kind,
+                };
+                self.rights.retain(|right| *right != gone);
+            }
+            C::Suspend { workspace, .. } => self.enter(*workspace, State::Suspended, facts),
+            C::Migrate { workspace, .. } => self.enter(*workspace, State::Migrating, facts),
+            C::Resume { workspace } | C::CompleteMigration { workspace } => {
+                let before = self.space(*workspace).and_then(|space| space.before);
+                if let Some(before) = before {
+                    self.enter(*workspace, before, facts);
+                }
+            }
+            C::FailMigration { workspace, .. }
+            | C::FailCreation { workspace }
+            | C::Revise { workspace }
+            | C::Reject { workspace } => self.fail(*workspace, facts),
+            C::Abort { workspace, .. } => match by {
+                Principal::Coordinator => {
+                    if self.may_abort(*workspace, facts) {
+                        self.fail(*workspace, facts);
+                    }
+                }
+                _ => self.fail(*workspace, facts),
+            },
+            C::AbortGroup { group } => {
+                let is_member = |id: &WorkspaceId| {
+                    self.open(*id)
+                        .is_some_and(|s| s.group.as_ref() == Some(group))
+                };
+                let members: Vec<_> = self.ids().filter(is_member).collect();
+                let is_gated = self.highway.gate(GateType::WorkspaceAbort).enabled;
+                for id in members {
+                    let subject = Subject::Workspace(id);
+                    if !is_gated {
+                        self.fail(id, facts);
+                    } else if self.never_asked(GateType::WorkspaceAbort, subject) {
+                        self.ask(GateType::WorkspaceAbort, subject, What::Abort(id), facts);
+                    }
+                }
+            }
+            C::TerminateGracefully {
+                workspace,
+                grace_us,
+                ..
+            } => {
+                if let Some(began) = facts.wind_down_began {
+                    let ends = Micros(began.0.saturating_add(*grace_us as i64));
+                    self.spaces[workspace.0 as usize].grace_ends = Some(ends);
+                }
+                // Observers read no envelopes; they are told otherwise.
+                if let Some(id) = facts.envelope() {
+                    self.post_from(Some(ROOT), id, *workspace, Priority::Urgent);
+                }
+            }
+            C::TransferOwnership { workspace, to, .. } => {
+                self.spaces[workspace.0 as usize].owner = wacp::id::Party::User(*to);
+            }
+            C::Reparent {
+                workspace, parent, ..
+            } => {
+                self.spaces[workspace.0 as usize].parent = Some(*parent);
+                self.reconnect(*workspace);
+            }
+            C::ApproveDelegation { delegate } => {
+                self.spaces[delegate.0 as usize].may_make_delegates = true;
+            }
+            C::CreateWorkspace(new) => {
+                let is_gated = self.highway.gate(GateType::WorkspaceCreate).enabled;
+                let is_person = matches!(by, Principal::User(_));
+                match self.parties(by, new) {
+                    Ok((owner, _)) if is_gated && !is_person => {
+                        let what = What::Create(owner, by, new.clone());
+                        self.ask(GateType::WorkspaceCreate, Subject::Proposal, what, facts);
+                    }
+                    _ => self.create(by, new, facts),
+                }
+            }
+            C::Accept(acceptance) => {
+                let id = acceptance.workspace;
+                let (kind, subject) = (GateType::Integration, Subject::Workspace(id));
+                match self.standing(kind, subject) {
+                    Standing::Asks => self.ask(kind, subject, What::Merge(id), facts),
+                    _ => {
+                        self.take_up(kind, subject);
+                        self.merge(id, facts);
+                    }
+                }
+            }
+            C::ResolveConflict {
+                workspace,
+                conflict,
+                resolution,
+            } => self.propose(*workspace, *conflict, resolution, facts),
+            C::Salvage(salvage) => {
+                let id = salvage.workspace;
+                if !facts.is_merged {
+                    let parent = self.space(id).and_then(|space| space.parent);
+                    let target = parent.filter(|parent| self.open(*parent).is_some());
+                    let space = &mut self.spaces[id.0 as usize];
+                    space.salvaged_into = target.or(Some(ROOT));
+                    space.conflicts = std::mem::take(&mut facts.conflicts);
+                }
+            }
+            C::SubmitGraph(_) | C::Decompose { .. } => {
+                let tasks = std::mem::take(&mut facts.tasks);
+                self.tasks.extend(tasks.iter().map(|_| Task::Draft));
+                for task in tasks {
+                    let (kind, subject) = (GateType::TaskApproval, Subject::Task(task));
+                    match self.standing(kind, subject) {
+                        Standing::Asks => self.ask(kind, subject, What::Approve(task), facts),
+                        _ => self.set_task(task, Task::Approved),
+                    }
+                }
+            }
+            C::CancelTask { task } => match self.at_work_on(*task) {
+                Some(id) => {
+                    if self.may_abort(id, facts) {
+                        self.set_task(*task, Task::Cancelled);
+                        self.fail(id, facts);
+                    }
+                }
+                None => self.set_task(*task, Task::Cancelled),
+            },
+            C::ResolveGate {
+                gate,
+                answer,
+                modification,
+            } => self.answer(*gate, *answer, modification.as_ref(), facts),
+            C::DecideGate { gate, proceed } => {
+                let Some(at) = self.handed.iter().position(|q| q.id == *gate) else {
+                    return;
+                };
+                let question = self.handed.remove(at);
+                match proceed {
+                    true => self.go_ahead(&question, facts),
+                    false => self.call_off(&question, facts),
+                }
+            }
+            C::AnswerEscalation { signal, answer } => {
+                let about = self.escalations.iter().find(|(id, _)| id == signal);
+                let about = about.map(|(_, workspace)| *workspace);
+                match (answer, about) {
+                    (escalation::Answer::Abort, Some(id)) => self.fail(id, facts),
+                    (escalation::Answer::Envelope { .. }, Some(id)) => {
+                        if let Some(envelope) = facts.envelope() {
+                            self.inject(by, envelope, id, Priority::Normal);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            C::ReportViolation {
+                subject: Damaged::Envelope(letter),
+                ..
+            } => {
+                self.lose(*letter);
+            }
+            C::Acknowledge {
+                workspace,
+                envelope,
+            } => self.acknowledge(*workspace, *envelope),
+            C::Tick => self.tick(now, facts),
+            C::ShutDown { forced } => {
+                if *forced {
+                    // The root takes everyone along, whoever owns them.
+                    self.fail(ROOT, facts);
+                } else {
+                    self.complete(ROOT, facts);
+                    self.close(ROOT, facts);
+                }
+            }
+            C::CreateUser { .. } => self.people.push(Person {
+                state: UserState::Active,
+                holds: Vec::new(),
+            }),
+            C::ChangeUser { user, change, .. } => self.change(*user, *change),
+            C::GrantCapability { user, capability } => {
+                self.people[user.0 as usize].holds.push(*capability);
+            }
+            C::RevokeCapability {
+                user, capability, ..
+            } => {
+                let holds = &mut self.people[user.0 as usize].holds;
+                holds.retain(|held| held != capability);
+            }
+            _ => {}
+        }
+        self.escalations.append(&mut facts.escalated);
+    }
+}

@@ -1,0 +1,88 @@
+//! How a run begins: any mixture of gates, a coordinator ready to work, a few
+//! people, one of whom may do everything.
+
+use wacp::{
+    Command, Order, Principal,
+    content::Content,
+    escalation,
+    gate::{
+        GateType,
+        config::{Fallback, Highway},
+    },
+    id::UserId,
+    role::Taxonomy,
+    signal::SignalType,
+    user::Capability,
+    workspace::{Limits, NewRun},
+};
+
+use crate::{dice::Dice, orders, player::text};
+
+fn highway(dice: &mut Dice) -> Highway {
+    let mut highway = dice.pick(&[
+        Highway::open(),
+        Highway::autonomous(),
+        Highway::supervised(),
+        Highway::gated(),
+    ]);
+    let fallbacks = [
+        Fallback::Approve,
+        Fallback::Reject,
+        Fallback::EscalateToCoordinator,
+    ];
+    for kind in GateType::ALL {
+        if dice.chance(30) {
+            let gate = highway.gate_mut(kind);
+            gate.enabled = !gate.enabled;
+            gate.fallback = dice.pick(&fallbacks);
+        }
+    }
+    if dice.chance(20) {
+        highway.escalation.fallback = escalation::Fallback::Approve;
+    }
+    if dice.chance(5) {
+        highway.escalation.enabled = false;
+    }
+    if dice.chance(5) {
+        highway.injection = false;
+    }
+    highway
+}
+
+pub fn new_run(dice: &mut Dice) -> NewRun {
+    NewRun {
+        agent: text("coordinator"),
+        directive: Content::markdown("goal"),
+        highway: highway(dice),
+        limits: Limits {
+            max_open_workspaces: 10 + dice.roll(40) as u32,
+            ..Limits::default()
+        },
+        taxonomy: Taxonomy::with_reviewer(),
+    }
+}
+
+/// The first orders of a run.
+pub fn beginning(dice: &mut Dice) -> Vec<Order> {
+    let start = Command::StartRun(Box::new(new_run(dice)));
+    let mut orders = vec![
+        Order::new(Principal::Runtime, start),
+        Order::new(Principal::Coordinator, orders::emission(SignalType::Ready)),
+    ];
+    for name in ["ann", "bob", "cid"] {
+        let create = Command::CreateUser { name: text(name) };
+        orders.push(Order::new(Principal::Operator, create));
+    }
+    let mut grant = |user: u32, capability| {
+        let user = UserId(user);
+        let grant = Command::GrantCapability { user, capability };
+        orders.push(Order::new(Principal::Operator, grant));
+    };
+    for capability in Capability::ALL {
+        grant(1, capability);
+        if dice.chance(40) {
+            grant(0, capability);
+        }
+    }
+    orders
+}
