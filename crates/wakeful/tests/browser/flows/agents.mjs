@@ -40,9 +40,9 @@ await flow("agents", async (stage) => {
     await hand.send(page.getByRole("button", { name: "Create the key" }));
     await hand.refused("both at least 1");
     same(await part.count(), 0, `and no agent was made, ${at}`);
+    same(await page.getByLabel(/^Agent id/).inputValue(), agent, `but what was written is still there, ${at}`);
 
     // Made.
-    await hand.write(page.getByLabel(/^Agent id/), agent);
     await hand.write(page.getByLabel(/^Rate/), "700/30");
     await hand.send(page.getByRole("button", { name: "Create the key" }));
     same(await page.getByRole("term").allInnerTexts(), ["Agent", "Key", "Known as", "Secret that signs its callbacks"], `a first key comes with a secret for callbacks, ${at}`);

@@ -44,6 +44,8 @@ await flow("people", async (stage) => {
 
     // Someone new.
     await hand.go("People");
+    const own = page.getByRole("listitem").filter({ hasText: /^ann / });
+    same([await own.count(), await own.getByRole("button").count()], [1, 0], `nobody is offered to suspend themselves, ${at}`);
     await hand.write(page.getByLabel(/^Name/), "Kim!");
     await hand.press(page.getByRole("button", { name: "Create" }));
     holds(await page.getByLabel(/^Name/).evaluate((name) => name.validity.patternMismatch), `what cannot be a name is not sent, ${at}`);
