@@ -21,7 +21,7 @@ pub async fn start() -> (House, Guest, Guest, Value) {
 }
 
 /// Plays a flow that needs nothing but a server, two people and two agents.
-async fn play(name: &'static str) {
+pub async fn play(name: &'static str) {
     let (house, ann, bob, keys) = start().await;
     Flow::start(name, &house, &[&ann, &bob], keys).finish();
 }
