@@ -96,17 +96,16 @@ pub fn fault(problem: Option<&Problem>) -> Markup {
 
 /// A problem names the field of a request that it is about; a form has labels.
 fn in_words(detail: &str) -> String {
-    let named = detail
-        .strip_prefix("In \"")
-        .and_then(|rest| rest.split_once("\", "));
-    match named {
-        Some((_, rest)) => {
-            let mut letters = rest.chars();
-            let first = letters.next().map(|first| first.to_uppercase().to_string());
-            first.unwrap_or_default() + letters.as_str()
-        }
-        None => detail.to_owned(),
+    let after = |start: &str, end: &str| {
+        let (_, rest) = detail.strip_prefix(start)?.split_once(end)?;
+        Some(rest)
+    };
+    if let Some(rest) = after("In \"", "\", ") {
+        let mut letters = rest.chars();
+        let first = letters.next().map(|first| first.to_uppercase().to_string());
+        return first.unwrap_or_default() + letters.as_str();
     }
+    after("\"", "\" ").map_or(detail.to_owned(), |rest| format!("It {rest}"))
 }
 
 /// What is shown this once: each with its name.

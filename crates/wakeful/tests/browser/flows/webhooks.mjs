@@ -1,7 +1,7 @@
 // Callbacks: where they may go, what became of them, sending one again, secrets.
 
 import { createHmac } from "node:crypto";
-import { api, ask, eventually, fits, flow, given, holds, key, respond, same } from "./browser.mjs";
+import { api, ask, eventually, flow, given, holds, key, respond, same } from "./browser.mjs";
 import { inEveryWay } from "./hands.mjs";
 
 const token = given.people.ann.token;
@@ -86,7 +86,7 @@ await flow("webhooks", async (stage) => {
     await ask("receive");
     const failed = await shows(second, "gave up");
     holds(/gave up\s+1\s/.test(failed) && failed.includes("410"), `a refusal is listed with what was said, ${at}`, failed);
-    await fits(page, `the webhooks fit the window, ${at}`);
+    await hand.looksRight("the list of callbacks");
     await hand.send(row(second).getByRole("button", { name: "Send again" }));
     same((await ask("receive")).headers["x-wake-delivery-id"], second, `a callback is sent again, ${at}`);
     holds(await shows(second, "delivered"), `and then listed as delivered, ${at}`);
