@@ -86,13 +86,14 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
     ];
     Ok(html! {
         h1 { "Connecting " bdi { (show::text(&made.agent_id)) } }
-        (kept(&secrets))
+        (kept(&format!("/connect?agent={}", encoded(&made.agent_id)), &secrets))
         h2 { "1. Give it the key" }
         (copied(&environment(made)))
         h2 { "2. Deliver something" }
         @for (name, text) in ways {
             details open[name == "curl"] {
                 summary { (name) }
+                @if name == "Python" { p .hint { "It needs httpx: " code { "pip install httpx" } } }
                 (copied(&text))
             }
         }

@@ -279,6 +279,12 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
 pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -> Markup {
     let delivery = &row.row;
     let open = row.status() == Status::Pending && row.held().is_none();
+    // What one has answered oneself is not new to one, opened or not.
+    let seen = seen || delivery.answered_by.as_ref() == Some(&signed.user.name);
+    let at = match open || row.held().is_some() {
+        true => delivery.created_at,
+        false => delivery.changed_at,
+    };
     let hour = now.0..now.0 + 3600 * Micros::SECOND;
     let soon = delivery
         .timeout_at
@@ -302,7 +308,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
                 @if delivery.timed_out { " " span .mark { "the agent went on" } }
                 @if let Some(at) = soon { " " span .mark { "agent goes on " (when::until(at, now)) } }
-                " " (when::ago(delivery.created_at, now))
+                " " (when::ago(at, now))
             }
             p .summary { (show::text(&show::plain_excerpt(&delivery.summary, 240))) }
         }

@@ -69,6 +69,18 @@ impl FromRequest<App> for OwnerForm {
     }
 }
 
+/// A change that was refused, and what was typed for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<'a> {
+    pub problem: &'a Problem,
+    pub form: &'a Form,
+}
+
+/// What was typed in a field, if it was refused.
+pub fn typed<'a>(tried: Option<Tried<'a>>, field: &str) -> &'a str {
+    tried.map_or("", |tried| tried.form.text(field))
+}
+
 /// The same page again, with why a change was refused.
 pub fn refused(problem: &Problem, mut shown: Response) -> Response {
     *shown.status_mut() = problem.status();
@@ -78,7 +90,22 @@ pub fn refused(problem: &Problem, mut shown: Response) -> Response {
 /// Why a change was refused, at the head of a page.
 pub fn fault(problem: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(problem) = problem { p .fault role="alert" { (show::text(problem.detail())) } }
+        @if let Some(problem) = problem { p .fault role="alert" { (show::text(&in_words(problem.detail()))) } }
+    }
+}
+
+/// A problem names the field of a request that it is about; a form has labels.
+fn in_words(detail: &str) -> String {
+    let named = detail
+        .strip_prefix("In \"")
+        .and_then(|rest| rest.split_once("\", "));
+    match named {
+        Some((_, rest)) => {
+            let mut letters = rest.chars();
+            let first = letters.next().map(|first| first.to_uppercase().to_string());
+            first.unwrap_or_default() + letters.as_str()
+        }
+        None => detail.to_owned(),
     }
 }
 
@@ -86,15 +113,16 @@ pub fn fault(problem: Option<&Problem>) -> Markup {
 pub fn once(signed: &Signed, here: &str, title: &str, secrets: &[(&str, &str)]) -> Response {
     let main = html! {
         h1 { (title) }
-        (kept(secrets))
+        (kept(here, secrets))
         p { a href=(here) autofocus { "Kept it" } }
     };
     page(signed, here, title, main)
 }
 
-pub fn kept(secrets: &[(&str, &str)]) -> Markup {
+/// Loaded again, such a page leads to `here`: nothing is made twice.
+pub fn kept(here: &str, secrets: &[(&str, &str)]) -> Markup {
     html! {
-        div .standing {
+        div .standing data-once=(here) {
             p { "Shown this once. Keep it now: no page will show it again." }
             dl {
                 @for (name, secret) in secrets {

@@ -95,7 +95,9 @@ fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
                 "since " (when::ago(user.created_at, now))
                 @if open > 0 { "; signed in at " (open) @if open == 1 { " place" } @else { " places" } }
             }
-            @if user.state != UserState::Deactivated {
+            @if name == signed.user.name {
+                p .hint { "This is you. What you may do, another owner decides. " a href="/you" { "Your password and sessions" } }
+            } @else if user.state != UserState::Deactivated {
                 div .controls {
                     form method="post" action="/people/role" {
                         (token(signed))

@@ -15,7 +15,7 @@ use crate::{
     App,
     api::fresh,
     pages::{
-        form::{Form, SignedForm},
+        form::{Form, SignedForm, pairs},
         layout::{notice, plain},
         password,
         session::{self, cookie},
@@ -139,6 +139,7 @@ pub async fn with_link(
     State(app): State<App>,
     peer: Peer,
     Path(link): Path,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
@@ -146,7 +147,12 @@ pub async fn with_link(
     let hash = secret::hash(&link);
     let command = |session| account::Command::UseLink { hash, session };
     match enter(&app, &headers, command).await {
-        Some(cookie) => Ok((cookie, Redirect::to("/you")).into_response()),
+        Some(cookie) => {
+            // To choose a password, unless the link says where else.
+            let next = pairs(&query).find(|(name, _)| name == "next");
+            let next = next.map_or("/you".to_owned(), |(_, next)| here(&next).to_owned());
+            Ok((cookie, Redirect::to(&next)).into_response())
+        }
         None => {
             app.failures.count(peer.address);
             let text = "It was used, has been replaced, or is too old. Ask for a new one, \

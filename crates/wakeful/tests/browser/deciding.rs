@@ -40,6 +40,11 @@ async fn an_answer_by_mouse_reaches_the_agent_as_it_was_seen() {
 }
 
 #[tokio::test]
+async fn one_is_led_on_by_the_mouse_too_and_answers_nothing_unseen() {
+    play("onward").await;
+}
+
+#[tokio::test]
 async fn twenty_deliveries_are_answered_by_keys_alone() {
     play("keys").await;
 }

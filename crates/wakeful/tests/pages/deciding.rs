@@ -160,7 +160,7 @@ async fn a_refused_answer_keeps_what_was_written() {
     let undo = format!("/items/{id}/undo");
     scene
         .ann
-        .refused(&undo, &[], 409, "rob already answered this")
+        .refused(&undo, &[], 409, "rob rejected this")
         .await;
     let back = scene.ann.get(&path).await;
     assert_eq!(

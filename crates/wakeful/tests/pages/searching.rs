@@ -1,4 +1,4 @@
-//! What a search of the inbox shows.
+//! What a search of the inbox and its filters show.
 
 use serde_json::json;
 
@@ -44,5 +44,25 @@ async fn a_search_shows_each_type_in_its_section_and_leads_on_to_the_rest() {
     ] {
         let (looked_at, rows) = reached(&ann, path).await;
         assert_eq!((looked_at, rows.len()), (pages, found), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn tests_can_be_left_out_or_looked_at_alone() {
+    let (house, _) = House::start().await;
+    let trial = house.json(&["key", "create", "--agent", "trial", "--test"]);
+    let trial = house
+        .deliver(trial["key"].as_str().unwrap(), "trial", json!({}))
+        .await;
+    let real = house.deliver(&house.key("real"), "real", json!({})).await;
+    let ann = Browser::of(&house, "ann").await;
+    for (path, found) in [
+        ("/", vec![&real, &trial]),
+        ("/?tests=no", vec![&real]),
+        ("/?tests=only", vec![&trial]),
+        ("/?tests=only&group=agent", vec![&trial]),
+    ] {
+        let (_, rows) = reached(&ann, path).await;
+        assert_eq!(rows.iter().collect::<Vec<_>>(), found, "{path}");
     }
 }

@@ -89,7 +89,7 @@ await flow("looking", async (stage) => {
     await inner.locator("summary").first().click();
     holds((await inner.getAttribute("open")) !== open, `its branches fold, ${at}`);
     const closed = () => tree.locator("details:not([open])").count();
-    await page.getByRole("button", { name: "Open all" }).click();
+    await page.getByRole("button", { name: "Open or close all" }).click();
     holds((await closed()) === 0, `one button opens all of them, ${at}`);
     await page.locator("h1").click();
     await page.keyboard.press("o");
