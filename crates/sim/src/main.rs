@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         }
     };
     if asked.model {
-        return hold_against_model(&asked);
+        return beside_the_model(&asked);
     }
     let began = Instant::now();
     let played = match asked.seed {
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
 }
 
 /// One seed, or one after the other until they have made so many steps.
-fn hold_against_model(asked: &Asked) -> ExitCode {
+fn beside_the_model(asked: &Asked) -> ExitCode {
     const EACH: u64 = 100_000;
     let began = Instant::now();
     let seeds = match asked.seed {

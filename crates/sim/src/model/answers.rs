@@ -7,14 +7,17 @@ use wacp::{
     workspace::{MAX_TEXT, lifecycle::State},
 };
 
-use super::{Facts, Model, Question, Task, What, rights::is_acceptable};
+use super::{Facts, Model, Plan, Question, What, rights::is_acceptable};
 
 impl Model {
     /// Whether what is asked could still be done. Whether a workspace could be
     /// created or a merge begun depends on rules outside the model as well.
     pub(super) fn is_possible(&self, question: &Question, facts: &Facts) -> bool {
         let inside = match &question.what {
-            What::Approve(task) => self.tasks.get(task.0 as usize) == Some(&Task::Draft),
+            What::Approve(task) => {
+                let task = self.tasks.get(task.0 as usize);
+                task.is_some_and(|task| task.plan == Plan::Draft)
+            }
             What::Create(_, _, new) => self.works(new.parent),
             What::Deliver(letter) => self.letter(*letter).is_some(),
             What::Merge(id) => self.state(*id) == Some(State::Integrating),
@@ -34,7 +37,7 @@ impl Model {
     /// The transition happens.
     pub(super) fn go_ahead(&mut self, question: &Question, facts: &mut Facts) {
         match &question.what {
-            What::Approve(task) => self.set_task(*task, Task::Approved),
+            What::Approve(task) => self.set_plan(*task, Plan::Approved),
             What::Create(_, by, new) => self.create(*by, new, facts),
             // It arrives when the queues let it, and that is a fact.
             What::Deliver(_) => {}
@@ -51,7 +54,7 @@ impl Model {
     /// The transition does not happen.
     pub(super) fn call_off(&mut self, question: &Question, facts: &mut Facts) {
         match &question.what {
-            What::Approve(task) => self.set_task(*task, Task::Cancelled),
+            What::Approve(task) => self.set_plan(*task, Plan::Cancelled),
             What::Deliver(letter) => self.lose(*letter),
             // The work was offered and is not wanted.
             What::Merge(id) => self.fail(*id, facts),
@@ -96,7 +99,10 @@ impl Model {
             return;
         };
         self.gates.retain(|other| other.id != id);
-        let question = changed(question, modification);
+        let question = match modification {
+            Some(change) => self.changed(question, change),
+            None => question,
+        };
         match answer {
             Answer::Reject => self.call_off(&question, facts),
             Answer::Approve | Answer::Modify => {
@@ -106,15 +112,29 @@ impl Model {
             }
         }
     }
-}
 
-/// What a person changed is what happens. Their own words about a conflict are
-/// a resolution, whatever was proposed.
-fn changed(mut question: Question, modification: Option<&Modification>) -> Question {
-    if let (What::Settle { rework, .. }, Some(Modification::Resolution(_))) =
-        (&mut question.what, modification)
-    {
-        *rework = false;
+    /// What a person changed is what happens; only what they name is changed.
+    /// Their own words about a conflict are a resolution, whatever was proposed.
+    fn changed(&mut self, mut question: Question, change: &Modification) -> Question {
+        match (&mut question.what, change) {
+            (What::Approve(task), Modification::Task(change)) => {
+                let task = self.tasks.get_mut(task.0 as usize);
+                if let (Some(task), Some(name)) = (task, &change.name) {
+                    task.name = name.clone();
+                }
+            }
+            (What::Create(_, _, new), Modification::Workspace(change)) => {
+                new.priority = change.priority.unwrap_or(new.priority);
+            }
+            (What::Deliver(letter), Modification::Payload(payload)) => {
+                let mut letters = self.letters.iter_mut();
+                if let Some(letter) = letters.find(|other| other.id == *letter) {
+                    letter.payload = Some(*payload);
+                }
+            }
+            (What::Settle { rework, .. }, Modification::Resolution(_)) => *rework = false,
+            _ => {}
+        }
+        question
     }
-    question
 }

@@ -12,8 +12,7 @@ use wacp::{
 };
 
 use super::{
-    Expect, Model, ROOT, What, has_ended, is_at_work,
-    orders::{ABOUT_CREATION, ABOUT_PLACES},
+    Expect, Model, ROOT, What, has_ended, is_at_work, outside,
     rules::{self, Does},
 };
 
@@ -96,7 +95,7 @@ impl Model {
         if id == ROOT {
             return Expect::refused(Refusal::RootIsFixed);
         }
-        let mut expect = Expect::unless(ABOUT_PLACES);
+        let mut expect = Expect::unless(outside::PLACES);
         self.living(id, &mut expect);
         self.living(parent, &mut expect);
         let cycle = id == parent || self.is_beneath(parent, id);
@@ -110,7 +109,7 @@ impl Model {
     }
 
     pub(super) fn expect_creation(&self, by: Principal, new: &NewWorkspace) -> Expect {
-        let mut expect = Expect::unless(ABOUT_CREATION);
+        let mut expect = Expect::unless(outside::CREATION);
         self.living(new.parent, &mut expect);
         expect.rule(!self.works(new.parent), Refusal::InvalidState);
         expect.rule(!rules::is_role(new.role), Refusal::UnknownRole);

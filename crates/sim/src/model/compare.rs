@@ -7,6 +7,7 @@ use wacp::{
     gate::{Gate, GateType, Subject, config::Fallback},
     id::{GateId, WorkspaceId},
     right::RightKind,
+    state::Slot,
     workspace::Deadline,
 };
 
@@ -16,7 +17,11 @@ use super::{Model, Question};
 pub fn compare(model: &Model, run: &Run) -> Result<(), String> {
     workspaces(model, run)?;
     rights(model, run)?;
-    gates(model, run)
+    inboxes(model, run)?;
+    gates(model, run)?;
+    let names = model.tasks.iter().map(|task| &task.name);
+    let real = run.tasks.iter().map(|task| &task.name);
+    same("names of tasks", names.collect::<Vec<_>>(), real.collect())
 }
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, model: T, real: T) -> Result<(), String> {
@@ -35,6 +40,9 @@ fn workspaces(model: &Model, run: &Run) -> Result<(), String> {
         same(&format!("owner of {id}"), space.owner, slot.owner())?;
         let originator = slot.originator();
         same(&format!("originator of {id}"), space.originator, originator)?;
+        if let Slot::Open(open) = slot {
+            same(&format!("priority of {id}"), space.priority, open.priority)?;
+        }
         timeouts.extend(model.timeout(id).map(|at| (at, Deadline::Timeout(id))));
         timeouts.extend(model.grace(id).map(|at| (at, Deadline::Grace(id))));
     }
@@ -61,6 +69,22 @@ fn rights(model: &Model, run: &Run) -> Result<(), String> {
     let once = run.rights_once.iter();
     let once = once.map(|(pair, held)| (*pair, held.len())).collect();
     same("send-once rights", of(RightKind::SendOnce), once)
+}
+
+/// What lies in each inbox, how often it was delivered, and what it says.
+fn inboxes(model: &Model, run: &Run) -> Result<(), String> {
+    let mut letters: Vec<_> = Vec::new();
+    for letter in &model.letters {
+        let real = run.inboxes.get(&(letter.to, letter.id));
+        let says = letter.payload.or(real.map(|pending| pending.payload));
+        letters.push((letter.to, letter.id, letter.deliveries, says));
+    }
+    letters.sort_unstable_by_key(|(to, id, ..)| (*to, *id));
+    let real = run
+        .inboxes
+        .iter()
+        .map(|((to, id), pending)| (*to, *id, pending.attempts(), Some(pending.payload)));
+    same("inboxes", letters, real.collect())
 }
 
 type Shown = (GateId, GateType, Subject, Fallback, Option<trail::Micros>);

@@ -3,6 +3,7 @@
 use trail::Micros;
 use wacp::{
     Principal,
+    content::Content,
     envelope::Priority,
     gate::{GateType, Subject},
     id::{ConflictId, EnvelopeId, TaskId, WorkspaceId},
@@ -12,7 +13,7 @@ use wacp::{
 };
 
 use super::{
-    Facts, Model, Question, ROOT, Space, Task, What,
+    Facts, Model, Plan, Question, ROOT, Space, What,
     gates::Standing,
     rules::{self, Does},
 };
@@ -57,7 +58,7 @@ impl Model {
         }
         // Who receives no envelopes begins with the directive of its creation.
         if let Some(envelope) = facts.envelope() {
-            self.post_from_nobody(envelope, id, Priority::Normal);
+            self.post(None, envelope, id, Priority::Normal, None);
         }
     }
 
@@ -69,8 +70,9 @@ impl Model {
         id: EnvelopeId,
         to: WorkspaceId,
         priority: Priority,
+        payload: Content,
     ) {
-        self.post_from_nobody(id, to, priority);
+        self.post(None, id, to, priority, Some(payload));
         if let (Principal::User(user), ROOT) = (by, to) {
             self.injected.push((id, user));
         }
@@ -110,6 +112,7 @@ impl Model {
             originator,
             task: new.task,
             group: new.group.clone(),
+            priority: new.priority,
             timeout_us: new.timeout_us,
             timed_us: 0,
             since,
@@ -189,9 +192,9 @@ impl Model {
         }
     }
 
-    pub(super) fn set_task(&mut self, task: TaskId, to: Task) {
+    pub(super) fn set_plan(&mut self, task: TaskId, plan: Plan) {
         if let Some(known) = self.tasks.get_mut(task.0 as usize) {
-            *known = to;
+            known.plan = plan;
         }
         self.drop_questions(|question| matches!(question.what, What::Approve(id) if id == task));
     }

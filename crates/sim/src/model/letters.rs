@@ -3,6 +3,7 @@
 
 use wacp::{
     Refusal,
+    content::Content,
     envelope::{MAX_TAKEN, NewEnvelope, Priority},
     id::{EnvelopeId, WorkspaceId},
     right::RightKind,
@@ -21,23 +22,20 @@ impl Model {
                 kind: RightKind::SendOnce,
             });
         }
-        self.post_from(Some(from), id, new.to, new.priority);
+        self.post(Some(from), id, new.to, new.priority, Some(new.payload));
         if let Some(letter) = self.letters.last_mut() {
             letter.rights = new.rights.to_vec();
         }
     }
 
-    /// What people and the runtime write comes from no workspace.
-    pub(super) fn post_from_nobody(&mut self, id: EnvelopeId, to: WorkspaceId, priority: Priority) {
-        self.post_from(None, id, to, priority);
-    }
-
-    pub(super) fn post_from(
+    /// An envelope; what people and the runtime write comes from no workspace.
+    pub(super) fn post(
         &mut self,
         from: Option<WorkspaceId>,
         id: EnvelopeId,
         to: WorkspaceId,
         priority: Priority,
+        payload: Option<Content>,
     ) {
         self.written.insert(id);
         self.letters.push(Letter {
@@ -45,6 +43,7 @@ impl Model {
             from,
             to,
             is_blocking: priority == Priority::Blocking,
+            payload,
             rights: Vec::new(),
             deliveries: 0,
         });

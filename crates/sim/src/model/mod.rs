@@ -18,6 +18,7 @@ mod gates;
 mod letters;
 mod lifecycle;
 mod orders;
+mod outside;
 mod people;
 mod perform;
 pub mod play;
@@ -29,12 +30,13 @@ use std::collections::BTreeSet;
 use trail::Micros;
 use wacp::{
     Order, Principal, Refusal,
+    content::Content,
     gate::{GateType, Subject, config::Fallback, config::Highway},
     id::{ConflictId, EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
     right::RightKind,
     role::{Role, Text},
     user::{Capability, UserState},
-    workspace::{NewWorkspace, lifecycle::State},
+    workspace::{Band, NewWorkspace, lifecycle::State},
 };
 
 pub use compare::compare;
@@ -80,6 +82,7 @@ struct Space {
     originator: Party,
     task: Option<TaskId>,
     group: Option<Text>,
+    priority: Band,
     timeout_us: u64,
     /// Time counted against the timeout, up to `since`.
     timed_us: u64,
@@ -114,13 +117,22 @@ struct Letter {
     from: Option<WorkspaceId>,
     to: WorkspaceId,
     is_blocking: bool,
+    /// What it says, if the model knows.
+    payload: Option<Content>,
     rights: Vec<(RightKind, WorkspaceId)>,
     /// How often it was delivered.
     deliveries: u8,
 }
 
+#[derive(Debug)]
+struct Task {
+    name: Text,
+    plan: Plan,
+}
+
+/// How far a plan came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Task {
+enum Plan {
     Draft,
     Approved,
     Cancelled,
@@ -167,6 +179,7 @@ impl Model {
             originator: Party::System,
             task: None,
             group: None,
+            priority: Band::Normal,
             timeout_us: 0,
             timed_us: 0,
             since: at,

@@ -11,93 +11,10 @@ use wacp::{
     right::RightKind,
     signal::SignalType,
     user::{UserChange, UserState},
-    workspace::{budget::Dimension, lifecycle::State},
+    workspace::lifecycle::State,
 };
 
-use super::{Expect, Model, ROOT, checks::is_long, rights::is_acceptable};
-
-/// What only budgets, trees too deep, names and forms have to say about a new
-/// workspace.
-pub const ABOUT_CREATION: &[Refusal] = &[
-    Refusal::TimeoutRequired,
-    Refusal::AgentRequired,
-    Refusal::AgentBound,
-    Refusal::TooLong,
-    Refusal::InvalidStructure,
-    Refusal::CapacityExhausted,
-    Refusal::TreeTooDeep,
-    Refusal::VisibilityNotContained,
-    Refusal::AuthorityNotContained,
-    Refusal::BudgetNotContained(Dimension::Tokens),
-    Refusal::UnknownTask,
-    Refusal::InvalidTaskStatus,
-    Refusal::TaskNotReady,
-];
-/// The same about one that a person changed at its gate; and its parent, owner
-/// or cause may not be what they were.
-const ABOUT_CHANGED_CREATION: &[Refusal] = &[
-    Refusal::CapacityExhausted,
-    Refusal::AgentBound,
-    Refusal::TreeTooDeep,
-    Refusal::VisibilityNotContained,
-    Refusal::AuthorityNotContained,
-    Refusal::BudgetNotContained(Dimension::Tokens),
-    Refusal::InvalidTaskStatus,
-    Refusal::TaskNotReady,
-    Refusal::InvalidState,
-    Refusal::UserNotActive,
-];
-const ABOUT_MERGES: &[Refusal] = &[
-    Refusal::NoFinalCheckpoint,
-    Refusal::IntegrationUnderWay,
-    Refusal::InvalidStructure,
-    Refusal::TooLong,
-    Refusal::StrategyCannotDetect,
-];
-const ABOUT_SALVAGE: &[Refusal] = &[
-    Refusal::SalvageNeedsEvaluated,
-    Refusal::NothingToSalvage,
-    Refusal::UnknownCheckpoint,
-    Refusal::IntegrationUnderWay,
-    Refusal::InvalidStructure,
-    Refusal::TooLong,
-    Refusal::StrategyCannotDetect,
-];
-pub const ABOUT_PLACES: &[Refusal] = &[
-    Refusal::TreeTooDeep,
-    Refusal::VisibilityNotContained,
-    Refusal::AuthorityNotContained,
-    Refusal::BudgetNotContained(Dimension::Tokens),
-];
-const ABOUT_PLANS: &[Refusal] = &[
-    Refusal::EmptyGraph,
-    Refusal::TooManyTasks,
-    Refusal::InvalidStructure,
-    Refusal::InvalidEstimate,
-    Refusal::UnknownTask,
-    Refusal::OtherGraph,
-    Refusal::Cycle,
-    Refusal::InvalidTaskStatus,
-];
-const ABOUT_CHECKPOINTS: &[Refusal] = &[
-    Refusal::IntegrityViolation,
-    Refusal::InvalidType,
-    Refusal::InvalidStructure,
-    Refusal::PermissionDenied,
-    Refusal::NotChainHead,
-    Refusal::OutsideAuthority,
-    Refusal::TooManyArtifacts,
-    Refusal::TooLong,
-];
-const ABOUT_ANSWERS: &[Refusal] = &[
-    Refusal::UnknownEscalation,
-    Refusal::UserNotActive,
-    Refusal::MissingCapability,
-    Refusal::WrongScope,
-    Refusal::InvalidType,
-    Refusal::InvalidStructure,
-    Refusal::WorkspaceSealed,
-];
+use super::{Expect, Model, ROOT, checks::is_long, outside, rights::is_acceptable};
 
 /// WACP §6.7: aborts do not wait for what is due, nor does reading.
 pub fn goes_first(command: &Command) -> bool {
@@ -300,7 +217,7 @@ impl Model {
                 let mut expect = self.in_state(id, &[State::Integrating]);
                 let gate = self.standing(GateType::Integration, Subject::Workspace(id));
                 expect.rules(Model::refusal(gate));
-                expect.outside = ABOUT_MERGES;
+                expect.outside = outside::MERGES;
                 expect
             }
             C::Revise { workspace } | C::Reject { workspace } => {
@@ -330,17 +247,17 @@ impl Model {
             }
             C::Salvage(salvage) => match self.state(salvage.workspace) {
                 None => Expect::refused(Refusal::TargetNotFound),
-                Some(State::Failed) => Expect::unless(ABOUT_SALVAGE),
+                Some(State::Failed) => Expect::unless(outside::SALVAGE),
                 Some(_) => Expect::refused(Refusal::NothingToSalvage),
             },
             C::CreateCheckpoint(_) => {
                 let mut expect = self.in_state(sender(by), &[State::Active]);
-                expect.outside = ABOUT_CHECKPOINTS;
+                expect.outside = outside::CHECKPOINTS;
                 expect
             }
-            C::SubmitGraph(_) => Expect::unless(ABOUT_PLANS),
+            C::SubmitGraph(_) => Expect::unless(outside::PLANS),
             C::Decompose { task, .. } | C::RetryTask { task } => {
-                let mut expect = Expect::unless(ABOUT_PLANS);
+                let mut expect = Expect::unless(outside::PLANS);
                 let known = (task.0 as usize) < self.tasks.len();
                 expect.rule(!known, Refusal::UnknownTask);
                 expect
@@ -370,7 +287,7 @@ impl Model {
                     expect.outside = match question.gate_type {
                         GateType::TaskApproval => &[Refusal::InvalidEstimate],
                         GateType::WorkspaceCreate if modification.is_some() => {
-                            ABOUT_CHANGED_CREATION
+                            outside::CHANGED_CREATION
                         }
                         _ => &[],
                     };
@@ -391,7 +308,7 @@ impl Model {
                 }
                 expect
             }
-            C::AnswerEscalation { .. } => Expect::unless(ABOUT_ANSWERS),
+            C::AnswerEscalation { .. } => Expect::unless(outside::ANSWERS),
             C::Tick => match self.due() {
                 Some((at, _)) if at <= now => Expect::decided(),
                 _ => Expect::unless(&[Refusal::NothingDue]),

@@ -9,11 +9,12 @@ use wacp::{
     gate::{GateType, Subject},
     id::WorkspaceId,
     signal::SignalType,
+    task::NewGraph,
     user::UserState,
     workspace::lifecycle::State,
 };
 
-use super::{Facts, Model, Person, ROOT, Right, Task, What, gates::Standing};
+use super::{Facts, Model, Person, Plan, ROOT, Right, Task, What, gates::Standing, is_at_work};
 
 impl Model {
     pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
@@ -40,7 +41,7 @@ impl Model {
             }
             C::Inject(new) => {
                 if let Some(id) = facts.envelope() {
-                    self.inject(by, id, new.to, new.priority);
+                    self.inject(by, id, new.to, new.priority, new.payload);
                 }
             }
             C::CreateRight {
@@ -103,6 +104,7 @@ impl Model {
             C::TerminateGracefully {
                 workspace,
                 grace_us,
+                payload,
                 ..
             } => {
                 if let Some(began) = facts.wind_down_began {
@@ -111,7 +113,20 @@ impl Model {
                 }
                 // Observers read no envelopes; they are told otherwise.
                 if let Some(id) = facts.envelope() {
-                    self.post_from(Some(ROOT), id, *workspace, Priority::Urgent);
+                    let (to, words) = (*workspace, Some(*payload));
+                    self.post(Some(ROOT), id, to, Priority::Urgent, words);
+                }
+            }
+            C::SetPriority {
+                workspace,
+                priority,
+            } => self.spaces[workspace.0 as usize].priority = *priority,
+            // Of a group, those at work.
+            C::SetGroupPriority { group, priority } => {
+                for space in &mut self.spaces {
+                    if space.group.as_ref() == Some(group) && is_at_work(space.state) {
+                        space.priority = *priority;
+                    }
                 }
             }
             C::TransferOwnership { workspace, to, .. } => {
@@ -163,25 +178,27 @@ impl Model {
                     space.conflicts = std::mem::take(&mut facts.conflicts);
                 }
             }
-            C::SubmitGraph(_) | C::Decompose { .. } => {
-                let tasks = std::mem::take(&mut facts.tasks);
-                self.tasks.extend(tasks.iter().map(|_| Task::Draft));
-                for task in tasks {
+            C::SubmitGraph(NewGraph { tasks, .. }) | C::Decompose { tasks, .. } => {
+                self.tasks.extend(tasks.iter().map(|task| Task {
+                    name: task.name.clone(),
+                    plan: Plan::Draft,
+                }));
+                for task in std::mem::take(&mut facts.tasks) {
                     let (kind, subject) = (GateType::TaskApproval, Subject::Task(task));
                     match self.standing(kind, subject) {
                         Standing::Asks => self.ask(kind, subject, What::Approve(task), facts),
-                        _ => self.set_task(task, Task::Approved),
+                        _ => self.set_plan(task, Plan::Approved),
                     }
                 }
             }
             C::CancelTask { task } => match self.at_work_on(*task) {
                 Some(id) => {
                     if self.may_abort(id, facts) {
-                        self.set_task(*task, Task::Cancelled);
+                        self.set_plan(*task, Plan::Cancelled);
                         self.fail(id, facts);
                     }
                 }
-                None => self.set_task(*task, Task::Cancelled),
+                None => self.set_plan(*task, Plan::Cancelled),
             },
             C::ResolveGate {
                 gate,
@@ -203,9 +220,9 @@ impl Model {
                 let about = about.map(|(_, workspace)| *workspace);
                 match (answer, about) {
                     (escalation::Answer::Abort, Some(id)) => self.fail(id, facts),
-                    (escalation::Answer::Envelope { .. }, Some(id)) => {
+                    (escalation::Answer::Envelope { payload, .. }, Some(id)) => {
                         if let Some(envelope) = facts.envelope() {
-                            self.inject(by, envelope, id, Priority::Normal);
+                            self.inject(by, envelope, id, Priority::Normal, *payload);
                         }
                     }
                     _ => {}

@@ -82,10 +82,6 @@ pub fn perform_resolution(
     let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };
-    // Another way to settle it may wait at a gate; there is nothing to ask now.
-    for gate in &merge.open[at].gates {
-        gate::invalidate(stage, Some(*gate));
-    }
     let (how, content): (ResolvedBy, Option<Content>) = match resolution {
         // If one conflict needs the work done again, all of it is (§7.8).
         Resolution::AgentRework => {
@@ -99,6 +95,10 @@ pub fn perform_resolution(
         Resolution::CoordinatorResolve(content) => (ResolvedBy::CoordinatorResolve, Some(*content)),
         Resolution::Escalate(content) => (ResolvedBy::Escalate, Some(*content)),
     };
+    // Another way to settle it may be waiting for its answer.
+    for gate in &merge.open[at].gates {
+        gate::invalidate(stage, Some(*gate));
+    }
     stage.push(
         Some(id),
         ConflictResolved {

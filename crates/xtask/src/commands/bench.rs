@@ -1,4 +1,4 @@
-//! `cargo xtask bench SUITE`: the release build of the server, measured.
+//! `cargo xtask bench SUITE`: the release build, measured.
 
 use std::{ffi::OsString, process};
 
@@ -11,19 +11,25 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    usage: "wake|pages [ARGUMENT…]",
+    usage: "wake|pages|wacp [ARGUMENT…]",
     about: "measure the release build; arguments go to the bench (try --help)",
     run,
 };
 
-/// What the bench can measure.
-const SUITES: &[&str] = &["wake", "pages"];
+/// What is measured with a server and a disk.
+const SERVED: &[&str] = &["wake", "pages"];
+/// What is measured in memory, without either.
+const WACP: &str = "wacp";
 
 fn run(arguments: &[OsString]) -> Result<()> {
     let suite = arguments.first().and_then(|suite| suite.to_str());
-    if !suite.is_some_and(|suite| SUITES.contains(&suite)) {
-        let why = format!("name what to measure: {}", SUITES.join(", "));
-        return Err(misused(&COMMAND, &why));
+    match suite {
+        Some(WACP) => return run_wacp(&arguments[1..]),
+        Some(suite) if SERVED.contains(&suite) => {}
+        _ => {
+            let why = format!("name what to measure: {}, {WACP}", SERVED.join(", "));
+            return Err(misused(&COMMAND, &why));
+        }
     }
     let build = [
         "build",
@@ -39,4 +45,19 @@ fn run(arguments: &[OsString]) -> Result<()> {
     })?;
     let bench = place::target()?.join("release").join("bench");
     run_program(process::Command::new(bench).args(arguments))
+}
+
+fn run_wacp(arguments: &[OsString]) -> Result<()> {
+    let run = [
+        "run",
+        "--quiet",
+        "--release",
+        "--locked",
+        "-p",
+        "sim",
+        "--bin",
+        "pace",
+        "--",
+    ];
+    run_program(place::cargo(&run).args(arguments))
 }
