@@ -151,3 +151,31 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::history;
+
+    #[test]
+    fn a_run_that_differs_after_quarantine_is_seen() {
+        let mut world = history::busy(300);
+        let entries = world.log.copy();
+        let mut dice = Dice::new(1);
+        assert_eq!(inserted(&world.run, entries.clone(), &mut dice), Ok(()));
+        world.run.next.tasks += 1;
+        let wrong = inserted(&world.run, entries, &mut dice).unwrap_err();
+        assert_eq!(wrong.claim, QUARANTINE);
+    }
+
+    #[test]
+    fn too_much_damage_and_a_lost_beginning_stop_everything() {
+        let entries = history::busy(300).log.copy();
+        assert_eq!(flooded(entries.clone(), &mut Dice::new(1)), Ok(()));
+        assert_eq!(beheaded(entries.clone()), Ok(()));
+        // A log that is whole would have to be refused, and is not.
+        let mut twice = entries.clone();
+        twice.insert(0, entries[0].clone());
+        assert!(beheaded(twice).is_err());
+    }
+}

@@ -36,3 +36,30 @@ impl fmt::Display for Failure {
         write!(f, "  cargo xtask sim --seed {seed} --steps {steps}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::history;
+
+    #[test]
+    fn a_failure_says_what_is_wrong_and_how_to_see_it_again() {
+        let world = history::busy(100);
+        let failure = Failure {
+            seed: 7,
+            steps: 101,
+            wrong: Wrong::new("all is well", "it is not"),
+            entries: world.log.copy(),
+            recent: world.recent.into(),
+        };
+        let text = failure.to_string();
+        for part in [
+            "all is well:\n  it is not",
+            "workspace_created {",
+            "cargo xtask sim --seed 7 --steps 101",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(failure.recent.len(), 20);
+    }
+}

@@ -228,3 +228,62 @@ pub fn recovers_once(recovered: &Run, now: Micros) -> Result<(), Wrong> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::history;
+    use wacp::{
+        signal::{Owed, SignalType},
+        workspace::lifecycle::State,
+    };
+
+    #[test]
+    fn a_run_that_is_not_what_its_log_says_does_not_restart() {
+        let mut world = history::busy(200);
+        assert_eq!(world.crash(), Ok(()));
+        world.run.next.gates += 1;
+        let wrong = world.crash().unwrap_err();
+        assert_eq!(wrong.claim, RESTART);
+    }
+
+    #[test]
+    fn a_snapshot_of_another_time_does_not_restart() {
+        let mut world = history::busy(200);
+        assert_eq!(world.write_snapshot(), Ok(()));
+        assert_eq!(world.resumed().as_ref(), Ok(&world.run));
+        if let Some((_, length)) = &mut world.snapshot {
+            *length -= 1;
+        }
+        assert_ne!(world.resumed().as_ref(), Ok(&world.run));
+    }
+
+    #[test]
+    fn a_run_with_something_owed_is_not_recovered_yet() {
+        let active = |world: &World| {
+            let mut all = (1..world.run.next.workspaces).map(WorkspaceId);
+            all.find(|id| world.run.state_of(*id) == Some(State::Active))
+        };
+        let mut world = history::such(200, |world| active(world).is_some());
+        assert_eq!(recovers_once(&world.run, world.now), Ok(()));
+        let id = active(&world).unwrap();
+        let signal = SignalType::Blocked;
+        world.run.owed.insert(id, Owed { signal });
+        let wrong = recovers_once(&world.run, world.now).unwrap_err();
+        assert_eq!(wrong.claim, TWICE);
+    }
+
+    #[test]
+    fn an_archive_keeps_everything() {
+        let mut world = history::such(800, |world| {
+            let mut slots = world.run.workspaces.iter();
+            slots.any(|slot| matches!(slot, Slot::Ended(_)))
+        });
+        let before = world.log.copy();
+        assert_eq!(world.archive(), Ok(()));
+        let after = world.log.copy();
+        assert_eq!(after[..before.len()], before[..]);
+        let moved = (0..before.len() as u64).filter(|at| world.log.is_archived(*at));
+        assert!(moved.count() > 0);
+    }
+}

@@ -183,3 +183,25 @@ impl World {
         self.look(|checker, view| checker.end(view))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_in_its_own_words() {
+        let panic = catch_unwind(|| panic!("number {}", 7)).unwrap_err();
+        assert_eq!(said(&*panic), "it did: number 7");
+    }
+
+    /// The steps that a failure names lead to the same order again.
+    #[test]
+    fn fewer_steps_of_a_seed_are_the_beginning_of_more() {
+        let tally = |steps| play(3, steps).ok().map(|tally| tally.commands);
+        let (few, more) = (tally(3_000).unwrap(), tally(3_100).unwrap());
+        for (name, (accepted, refused)) in few {
+            let (also_accepted, also_refused) = more[name];
+            assert!(accepted <= also_accepted && refused <= also_refused);
+        }
+    }
+}

@@ -36,6 +36,10 @@ fn highway(dice: &mut Dice) -> Highway {
             gate.enabled = !gate.enabled;
             gate.fallback = dice.pick(&fallbacks);
         }
+        // Waiting for ever is possible, where somebody says so.
+        if dice.rarely(8) {
+            highway.gate_mut(kind).timeout_us = None;
+        }
     }
     if dice.chance(20) {
         highway.escalation.fallback = escalation::Fallback::Approve;

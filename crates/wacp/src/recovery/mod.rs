@@ -13,6 +13,7 @@ use crate::{
     envelope::{self, Progress},
     event::{Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
     id::WorkspaceId,
+    integration::Mode,
     rejection::Refusal,
     role::{Text, delegation::runtime_only},
     signal,
@@ -115,6 +116,11 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
             e.checkpoint.0 >= run.next.checkpoints
                 && run.state_of(e.workspace) == Some(State::Active)
         }
+        // A merge stands on its workspace: what was never completed has none.
+        Event::IntegrationStarted(e) => {
+            e.mode == Mode::Salvage || run.state_of(e.source) == Some(State::Integrating)
+        }
+        Event::ConflictDetected(e) => run.merges.contains_key(&e.workspace),
         Event::SignalEmitted(e) => e.signal.0 >= run.next.signals && known(e.from),
         Event::GateTriggered(e) => e.gate.0 >= run.next.gates,
         Event::GateResolved(e) => run.gates.contains_key(&e.gate),
