@@ -109,6 +109,9 @@ pub struct SignInLinkMade {
 /// Someone signed in to the pages; a link is used up by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOpened {
+    /// What it was opened with, in our words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
     pub expires_at: Micros,
     pub hash: Hash,
     pub method: Method,

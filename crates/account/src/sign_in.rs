@@ -32,6 +32,9 @@ pub struct Session {
     pub name: String,
     pub hash: Hash,
     pub method: Method,
+    /// What it was opened with, in our words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
     pub created_at: Micros,
     pub expires_at: Micros,
 }
@@ -49,6 +52,7 @@ pub struct Link {
 pub struct NewSession {
     pub session_id: String,
     pub hash: SecretHash,
+    pub browser: Option<String>,
     pub expires_at: Micros,
 }
 
@@ -107,6 +111,7 @@ fn open(
     let ended = own.iter().enumerate();
     let ended = ended.filter(|(n, session)| is_over(*n, session));
     let opened = SessionOpened {
+        browser: session.browser.clone(),
         expires_at: session.expires_at,
         hash: Hash(session.hash),
         method,
@@ -195,6 +200,7 @@ mod tests {
         NewSession {
             session_id: format!("ses_{n}"),
             hash: [100 + n; 32],
+            browser: None,
             expires_at: LATER,
         }
     }

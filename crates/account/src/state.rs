@@ -258,6 +258,7 @@ impl State {
                     name: e.name,
                     hash: e.hash,
                     method: e.method,
+                    browser: e.browser,
                     created_at: at,
                     expires_at: e.expires_at,
                 };

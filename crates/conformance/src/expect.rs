@@ -1,5 +1,7 @@
 //! Whether what happened is what the file says.
 
+use std::{collections::BTreeMap, sync::OnceLock};
+
 use serde_json::Value;
 use trail::Micros;
 use wacp::{Entry, Event, Run, content::Content};
@@ -8,11 +10,30 @@ use crate::{
     Outcome, broken,
     file::{Table, duration},
     order::{Names, artifact_hash},
+    play::BEGINS,
+    shape::fields,
 };
 
 /// The facts of an event as JSON.
 pub fn facts(event: &Event) -> Value {
     serde_json::from_slice(&event.facts()).unwrap_or(Value::Null)
+}
+
+/// Whether an entry of this type has the key, in its header or its body: a
+/// misspelt one would make sure that nothing is ever found.
+fn is_fact(kind: &str, key: &str) -> bool {
+    static FACTS: OnceLock<BTreeMap<&str, Vec<&str>>> = OnceLock::new();
+    let facts = FACTS.get_or_init(|| {
+        let types = Event::TYPES.iter().copied().zip(0..);
+        types
+            .map(|(kind, at)| (kind, fields::<Event>(at)))
+            .collect()
+    });
+    let is_named = |fact: &&str| *fact == key || fact.strip_suffix("_us") == Some(key);
+    matches!(key, "event" | "actor" | "on" | "at")
+        || facts
+            .get(kind)
+            .is_some_and(|facts| facts.iter().any(is_named))
 }
 
 /// Whether an entry is one the pattern describes.
@@ -22,6 +43,9 @@ pub fn is_like(pattern: &Table, entry: &Entry, run: &Run, names: &Names) -> Outc
     };
     if !Event::TYPES.contains(&kind) {
         return broken(format!("no event is called `{kind}`"));
+    }
+    if let Some(key) = pattern.keys().find(|key| !is_fact(kind, key)) {
+        return broken(format!("{kind} has no `{key}`"));
     }
     if entry.event.event_type() != kind {
         return Ok(false);
@@ -34,6 +58,11 @@ pub fn is_like(pattern: &Table, entry: &Entry, run: &Run, names: &Names) -> Outc
             ("on", Value::String(place)) => {
                 let on = entry.workspace.map(|id| id.to_string());
                 on.as_ref() == names.get(place) && (on.is_some() || place == "none")
+            }
+            // How long after the run began, to the millisecond.
+            ("at", Value::String(text)) => {
+                let since = entry.time.0 - BEGINS;
+                duration(text).is_some_and(|us| since / 1_000 == us as i64 / 1_000)
             }
             _ => has(key, expected, &facts, names, entry.time.0),
         };

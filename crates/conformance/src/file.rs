@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{Outcome, Trouble, broken};
@@ -11,17 +11,19 @@ use crate::{Outcome, Trouble, broken};
 pub type Table = Map<String, Value>;
 
 /// One file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The file's name without its ending.
-    #[serde(skip)]
+    #[serde(default)]
     pub name: String,
     pub title: String,
     /// Numbers in the register.
     pub proves: Vec<String>,
     #[serde(default)]
     pub given: Given,
+    /// The orders are played from here as well, and the two runs compared.
+    pub against: Option<Given>,
     /// Played once for each row, with `$key` replaced by the row's words.
     #[serde(default)]
     pub each: Vec<BTreeMap<String, String>>,
@@ -32,7 +34,7 @@ pub struct Scenario {
 }
 
 /// Where it starts.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
     #[serde(default)]
@@ -49,7 +51,7 @@ pub struct Given {
     pub orders: Vec<Table>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Started, the coordinator at work, ann and bob known.
@@ -59,83 +61,81 @@ pub enum Start {
 }
 
 /// What must be so.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Then {
     /// The code of the last order's refusal.
     pub refused: Option<String>,
     /// In this order; others may stand between them.
-    #[serde(default)]
     pub events: Vec<Table>,
     /// The event types of everything that happened, in order and complete.
     pub only: Option<Vec<String>>,
     /// None of these happened.
-    #[serde(default)]
     pub never: Vec<Table>,
     /// How often an event of a type happened.
-    #[serde(default)]
     pub count: BTreeMap<String, usize>,
-    #[serde(default)]
+    /// Who is told what, in this order; others may be told between.
+    pub tells: Vec<Table>,
+    /// Nobody is told any of these.
+    pub never_tells: Vec<Table>,
     pub workspaces: BTreeMap<String, Value>,
-    #[serde(default)]
     pub tasks: BTreeMap<String, Value>,
-    #[serde(default)]
-    pub people: BTreeMap<String, String>,
+    pub people: BTreeMap<String, Value>,
     /// Rights that are held, and that are not.
-    #[serde(default)]
     pub holds: Vec<Table>,
-    #[serde(default)]
     pub lacks: Vec<Table>,
     /// What an inbox holds: accepted and not yet acknowledged.
-    #[serde(default)]
     pub inbox: BTreeMap<String, Vec<String>>,
     /// Gates that wait, oldest first.
     pub gates: Option<Vec<String>>,
+    /// What a workspace consists of: exactly these components.
+    pub components: BTreeMap<String, Value>,
+    /// Where an artifact is found by its own identifier.
+    pub artifacts: BTreeMap<String, Value>,
+    /// Who may read what an envelope says.
+    pub payloads: Vec<Table>,
     /// Deadlines that stand, and that do not.
-    #[serde(default)]
     pub due: Vec<Table>,
-    #[serde(default)]
     pub not_due: Vec<Table>,
     /// The soonest deadline from now, or `none`.
     pub next_due: Option<String>,
     /// What readers find on the trail of the whole run so far.
-    #[serde(default)]
     pub queries: Vec<Table>,
+    /// How the run compares with the one of `against`.
+    pub compared: Option<Value>,
     /// Every entry of the run is later than the one before it.
-    #[serde(default)]
     pub ordered: bool,
     /// Replaying every entry from nothing gives the state that is there.
-    #[serde(default)]
     pub replays: bool,
+    /// Every entry has a whole header and a body of its type.
+    pub headers: bool,
+    /// The local trails and the system's entries make up the global trail.
+    pub projects: bool,
+    /// No identifier was given out twice.
+    pub unique: bool,
+    /// All registered event types, by family.
+    pub registry: Option<BTreeMap<String, Vec<String>>>,
+    /// All words of closed sets.
+    pub closed: BTreeMap<String, Vec<String>>,
+    /// Entries that no reader accepts.
+    pub unreadable: Vec<Table>,
+    /// Entries that compaction leaves in place, and that it may move.
+    pub stays: Vec<Table>,
+    pub moves: Vec<Table>,
+    /// How many entries were set aside in rebuilding, or why it halted.
+    pub rebuilt: Option<Value>,
     /// Names that stand for different things.
-    #[serde(default)]
     pub distinct: Vec<String>,
+    /// Names that stand for different things here and in the run of `against`,
+    /// by their identifiers over all runs.
+    pub apart: Vec<String>,
     /// Whether the run goes on.
     pub running: Option<bool>,
 }
 
 impl Then {
     pub fn says_nothing(&self) -> bool {
-        self.refused.is_none()
-            && self.events.is_empty()
-            && self.only.is_none()
-            && self.never.is_empty()
-            && self.count.is_empty()
-            && self.workspaces.is_empty()
-            && self.tasks.is_empty()
-            && self.people.is_empty()
-            && self.holds.is_empty()
-            && self.lacks.is_empty()
-            && self.inbox.is_empty()
-            && self.gates.is_none()
-            && self.due.is_empty()
-            && self.not_due.is_empty()
-            && self.next_due.is_none()
-            && self.queries.is_empty()
-            && !self.ordered
-            && !self.replays
-            && self.distinct.is_empty()
-            && self.running.is_none()
+        *self == Then::default()
     }
 }
 
@@ -152,45 +152,74 @@ impl Scenario {
     }
 
     /// The scenario as it is played for one row of `each`.
-    pub fn with(&self, row: &BTreeMap<String, String>) -> Scenario {
-        let mut scenario = self.clone();
-        let table = |table: &mut Table| {
-            for value in table.values_mut() {
-                fill(value, row);
-            }
+    pub fn with(&self, row: &BTreeMap<String, String>) -> Outcome<Scenario> {
+        let filled = serde_json::to_value(self).and_then(|mut whole| {
+            fill(&mut whole, row);
+            serde_json::from_value(whole)
+        });
+        filled.map_err(|error| Trouble::Broken(error.to_string()))
+    }
+
+    /// Every way in which it is played: once, or once for each row.
+    pub fn rows(&self) -> Outcome<Vec<Scenario>> {
+        if self.each.is_empty() {
+            return Ok(vec![self.clone()]);
+        }
+        self.each.iter().map(|row| self.with(row)).collect()
+    }
+}
+
+/// An order with `times` is so many orders; `$n` counts them from 1, and `$m`
+/// is the one before. A table of `repeat` and `times` is a long text or list.
+pub fn repeated(order: &Table) -> Vec<Table> {
+    let row = |n: u64| {
+        BTreeMap::from([
+            ("n".into(), n.to_string()),
+            ("m".into(), (n - 1).to_string()),
+        ])
+    };
+    let mut order = order.clone();
+    let times = order.remove("times").and_then(|times| times.as_u64());
+    let orders = (1..=times.unwrap_or(1)).map(|n| {
+        let mut one = Value::Object(order.clone());
+        if times.is_some() {
+            fill(&mut one, &row(n));
+        }
+        lengthen(&mut one, &row);
+        match one {
+            Value::Object(table) => table,
+            _ => Table::new(),
+        }
+    });
+    orders.collect()
+}
+
+fn lengthen(value: &mut Value, row: &impl Fn(u64) -> BTreeMap<String, String>) {
+    if let Value::Object(table) = value
+        && let (2, Some(one), Some(times)) = (
+            table.len(),
+            table.get("repeat"),
+            table.get("times").and_then(Value::as_u64),
+        )
+    {
+        *value = match one {
+            Value::String(text) => Value::String(text.repeat(times as usize)),
+            one => Value::Array(
+                (1..=times)
+                    .map(|n| {
+                        let mut copy = one.clone();
+                        fill(&mut copy, &row(n));
+                        copy
+                    })
+                    .collect(),
+            ),
         };
-        for order in scenario.given.orders.iter_mut().chain(&mut scenario.when) {
-            table(order);
-        }
-        if let Some(highway) = &mut scenario.given.highway {
-            fill(highway, row);
-        }
-        for state in scenario.given.workspaces.values_mut() {
-            *state = replaced(state, row);
-        }
-        let then = &mut scenario.then;
-        if let Some(code) = &mut then.refused {
-            *code = replaced(code, row);
-        }
-        for pattern in then
-            .events
-            .iter_mut()
-            .chain(&mut then.never)
-            .chain(&mut then.holds)
-            .chain(&mut then.lacks)
-            .chain(&mut then.due)
-            .chain(&mut then.not_due)
-            .chain(&mut then.queries)
-        {
-            table(pattern);
-        }
-        for value in then.workspaces.values_mut().chain(then.tasks.values_mut()) {
-            fill(value, row);
-        }
-        for state in then.people.values_mut() {
-            *state = replaced(state, row);
-        }
-        scenario
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| lengthen(item, row)),
+        Value::Object(table) => table.values_mut().for_each(|item| lengthen(item, row)),
+        _ => {}
     }
 }
 
@@ -207,7 +236,13 @@ fn fill(value: &mut Value, row: &BTreeMap<String, String>) {
     match value {
         Value::String(text) => *text = replaced(text, row),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, row)),
-        Value::Object(table) => table.values_mut().for_each(|item| fill(item, row)),
+        Value::Object(table) => {
+            let filled = std::mem::take(table).into_iter().map(|(key, mut item)| {
+                fill(&mut item, row);
+                (replaced(&key, row), item)
+            });
+            *table = filled.collect();
+        }
         _ => {}
     }
 }
@@ -260,6 +295,23 @@ mod tests {
         assert_eq!(duration("2ms"), Some(2_000));
         assert_eq!(duration("60"), None);
         assert_eq!(duration("s"), None);
+    }
+
+    #[test]
+    fn an_order_and_a_list_can_be_repeated() {
+        let order = serde_json::json!({"times": 2, "to": "w$n", "from": "w$m",
+            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2}});
+        let Value::Object(order) = order else {
+            panic!("a table");
+        };
+        let orders = repeated(&order);
+        assert_eq!(orders.len(), 2);
+        assert_eq!(
+            (&orders[1]["to"], &orders[1]["from"]),
+            (&"w2".into(), &"w1".into())
+        );
+        assert_eq!(orders[0]["list"].as_array().map(Vec::len), Some(3));
+        assert_eq!(orders[0]["text"], "abab");
     }
 
     #[test]

@@ -3,15 +3,19 @@
 //! A scenario is a file that any implementation can read: what is given, what
 //! is asked, what must then be so. `file` reads it, `order` turns its orders
 //! into commands, `play` plays it, `expect` compares, `register` knows the
-//! statements, `report` says what is proven. Nothing here decides anything
-//! about the protocol.
+//! statements, `proof` finds the tests it names, `shape` reads closed sets off
+//! the code, `evidence` is what they prove together, `report` says it. Nothing
+//! here decides anything about the protocol.
 
+pub mod evidence;
 pub mod expect;
 pub mod file;
 pub mod order;
 pub mod play;
+pub mod proof;
 pub mod register;
 pub mod report;
+pub mod shape;
 
 /// Why a scenario does not pass, or cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Prints the conformance report; with `--write FILE` writes it as well.
 //!
-//! Exit codes: 0 every `core` statement is proven, 1 some are not, 2 asked
+//! Exit codes: 0 every `core` statement is proven and every refusal shown, 1
+//! some are not, 2 asked
 //! wrongly or unreadable.
 
 use std::{env, fs, io::Write as _, path::PathBuf, process::ExitCode};
 
-use conformance::report::Evidence;
+use conformance::evidence::Evidence;
 
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
@@ -36,10 +37,14 @@ fn main() -> ExitCode {
         eprintln!("{}: {error}", file.display());
         return ExitCode::from(2);
     }
-    if evidence.core_is_proven() {
-        ExitCode::SUCCESS
-    } else {
-        eprintln!("not every core statement has a passing scenario");
-        ExitCode::FAILURE
+    let mut proven = ExitCode::SUCCESS;
+    if !evidence.core_is_proven() {
+        eprintln!("not every core statement is proven");
+        proven = ExitCode::FAILURE;
     }
+    if !evidence.refusals_are_shown() {
+        eprintln!("not every refusal has a scenario");
+        proven = ExitCode::FAILURE;
+    }
+    proven
 }

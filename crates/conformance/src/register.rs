@@ -15,11 +15,13 @@ pub struct Statement {
     pub section: String,
     pub level: u8,
     pub owner: String,
+    pub kind: String,
     pub says: String,
     pub reason: Option<String>,
     pub ruling: Option<String>,
-    /// Where it is proven, if not by a scenario.
-    pub proven_by: Option<String>,
+    /// Tests that prove it, each as `path/of/file.rs::name`.
+    #[serde(default)]
+    pub proven_by: Vec<String>,
 }
 
 /// Where we do something else than a source says, and why.

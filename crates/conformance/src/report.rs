@@ -1,149 +1,18 @@
-//! What is proven, what is open, where we deviate, and what may be claimed.
+//! The report: what is proven, what is open, where we deviate, and what is
+//! claimed.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use crate::{
-    Outcome, Trouble,
-    file::{self, Scenario},
-    play::play,
-    register::{Deviations, Register, Statement},
-};
-
-/// Everything a report is made of.
-#[derive(Debug)]
-pub struct Evidence {
-    pub register: Register,
-    pub deviations: Deviations,
-    /// Each scenario and why it does not pass, if it does not.
-    pub results: Vec<(Scenario, Option<Trouble>)>,
-    /// What the specification says and we do not do: known not to pass.
-    pub disputed: Vec<(Scenario, Option<Trouble>)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Proven,
-    Failing,
-    Elsewhere,
-    Open,
-}
-
-impl Standing {
-    fn word(self) -> &'static str {
-        match self {
-            Standing::Proven => "pass",
-            Standing::Failing => "FAIL",
-            Standing::Elsewhere => "proven elsewhere",
-            Standing::Open => "open",
-        }
-    }
-}
+use crate::evidence::Evidence;
 
 impl Evidence {
-    /// Reads the conformance directory and plays every scenario.
-    pub fn gather(directory: &Path) -> Outcome<Evidence> {
-        let read = |name: &str| {
-            let path = directory.join(name);
-            fs::read_to_string(&path)
-                .map_err(|error| Trouble::Broken(format!("{}: {error}", path.display())))
-        };
-        let played = |name: &str| -> Outcome<Vec<_>> {
-            let scenarios = file::all(&directory.join(name))?.into_iter();
-            Ok(scenarios
-                .map(|scenario| {
-                    let trouble = play(&scenario).err();
-                    (scenario, trouble)
-                })
-                .collect())
-        };
-        Ok(Evidence {
-            register: Register::read(&read("register.toml")?)?,
-            deviations: Deviations::read(&read("deviations.toml")?)?,
-            results: played("scenarios")?,
-            // Nothing may be disputed.
-            disputed: match directory.join("disputed").is_dir() {
-                true => played("disputed")?,
-                false => Vec::new(),
-            },
-        })
-    }
-
-    /// The scenarios that cite a statement.
-    fn citing<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a (Scenario, Option<Trouble>)> {
-        self.results
-            .iter()
-            .chain(&self.disputed)
-            .filter(move |(scenario, _)| scenario.proves.iter().any(|cited| cited == id))
-    }
-
-    /// A statement is proven when scenarios cite it and all of them pass.
-    pub fn standing(&self, statement: &Statement) -> Standing {
-        let mut cited = false;
-        for (_, trouble) in self.citing(&statement.id) {
-            cited = true;
-            if trouble.is_some() {
-                return Standing::Failing;
-            }
-        }
-        match (cited, &statement.proven_by) {
-            (true, _) => Standing::Proven,
-            (false, Some(_)) => Standing::Elsewhere,
-            (false, None) => Standing::Open,
-        }
-    }
-
-    fn where_proven(&self, statement: &Statement) -> String {
-        let names: Vec<_> = self
-            .citing(&statement.id)
-            .map(|(scenario, _)| scenario.name.as_str())
-            .collect();
-        if names.is_empty() {
-            statement.proven_by.clone().unwrap_or_default()
-        } else {
-            names.join(", ")
-        }
-    }
-
-    /// Whether every statement of `core` has a passing scenario.
-    pub fn core_is_proven(&self) -> bool {
-        self.register
-            .statement
-            .iter()
-            .filter(|statement| statement.owner == "core")
-            .all(|statement| self.standing(statement) == Standing::Proven)
-    }
-
-    /// A level includes the ones below it, and every owner's statements.
-    pub fn may_claim(&self, level: u8) -> bool {
-        self.register
-            .statement
-            .iter()
-            .filter(|statement| statement.level <= level)
-            .all(|statement| {
-                matches!(
-                    self.standing(statement),
-                    Standing::Proven | Standing::Elsewhere
-                )
-            })
-    }
-
-    /// (level, owner) → proven, failing, elsewhere, open.
-    pub fn totals(&self) -> BTreeMap<(u8, &str), [usize; 4]> {
-        let mut totals: BTreeMap<_, [usize; 4]> = BTreeMap::new();
-        for statement in &self.register.statement {
-            let count = totals
-                .entry((statement.level, statement.owner.as_str()))
-                .or_default();
-            count[self.standing(statement) as usize] += 1;
-        }
-        totals
-    }
-
     /// The report as Markdown; it reads as well in a terminal.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         self.summary(&mut out);
         self.deviated(&mut out);
+        self.still_open(&mut out);
+        self.refused(&mut out);
         self.listed(&mut out);
         out
     }
@@ -152,8 +21,13 @@ impl Evidence {
     pub fn plain(&self) -> String {
         let mut out = String::new();
         self.listed(&mut out);
+        self.refused(&mut out);
         self.deviated(&mut out);
+        self.still_open(&mut out);
         self.summary(&mut out);
+        for test in &self.missing {
+            let _ = writeln!(out, "MISSING {test}");
+        }
         for (scenario, trouble) in self.results.iter().chain(&self.disputed) {
             if let Some(trouble) = trouble {
                 let _ = writeln!(out, "FAIL {}: {trouble}", scenario.name);
@@ -164,17 +38,22 @@ impl Evidence {
 
     fn summary(&self, out: &mut String) {
         let passing = self.results.iter().filter(|(_, t)| t.is_none()).count();
+        let disputed = match self.disputed.len() {
+            0 => "none is disputed".to_owned(),
+            more => format!(
+                "{more} more say what the specification says and we do not do, and count\nagainst us"
+            ),
+        };
         let _ = writeln!(
             out,
             "# Conformance with WACP v0.1\n\n\
              Made by `cargo xtask conformance --write` from the register and the scenarios in\n\
              `crates/wacp/conformance`. A statement passes when a scenario cites it and every\n\
-             scenario that cites it passes. A level is claimed only when none of its statements\n\
+             scenario that cites it passes, or, where no scenario can show it, when the tests\n\
+             that the register names exist. A level is claimed only when none of its statements\n\
              is open, whoever owns them.\n\n\
-             {passing} of {} scenarios pass; {} more say what the specification says and we do\n\
-             not do, and count against us.\n",
-            self.results.len(),
-            self.disputed.len()
+             {passing} of {} scenarios pass; {disputed}.\n",
+            self.results.len()
         );
         for level in 1..=3 {
             let word = match self.may_claim(level) {
@@ -183,14 +62,21 @@ impl Evidence {
             };
             let _ = writeln!(out, "- Level {level}: {word}");
         }
-        out.push_str("\n| level | owner | pass | fail | proven elsewhere | open |\n");
+        out.push_str("\n| level | owner | scenario | test | fail | open |\n");
         out.push_str("| --- | --- | --- | --- | --- | --- |\n");
-        for ((level, owner), [pass, fail, elsewhere, open]) in self.totals() {
+        for ((level, owner), [pass, fail, test, open]) in self.totals() {
             let _ = writeln!(
                 out,
-                "| {level} | {owner} | {pass} | {fail} | {elsewhere} | {open} |"
+                "| {level} | {owner} | {pass} | {test} | {fail} | {open} |"
             );
         }
+        let shown = self.refusals.values().filter(|them| !them.is_empty());
+        let _ = writeln!(
+            out,
+            "\n{} of {} refusals have a scenario.",
+            shown.count(),
+            self.refusals.len()
+        );
         out.push('\n');
     }
 
@@ -234,8 +120,38 @@ impl Evidence {
         out.push('\n');
     }
 
+    fn still_open(&self, out: &mut String) {
+        out.push_str("## Open\n\nStatements that nothing proves yet, and why.\n\n");
+        out.push_str("| number | level | owner | it says | why it is open |\n");
+        out.push_str("| --- | --- | --- | --- | --- |\n");
+        for statement in self.open() {
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} |",
+                statement.id,
+                statement.level,
+                statement.owner,
+                statement.says,
+                statement.reason.as_deref().unwrap_or_default()
+            );
+        }
+        out.push('\n');
+    }
+
+    fn refused(&self, out: &mut String) {
+        out.push_str("## Refusals\n\nWhy an order is refused, and where that is shown.\n\n");
+        out.push_str("| code | scenarios | which |\n| --- | --- | --- |\n");
+        for (code, scenarios) in &self.refusals {
+            let names: Vec<_> = scenarios.iter().map(String::as_str).collect();
+            let _ = writeln!(out, "| {code} | {} | {} |", names.len(), names.join(", "));
+        }
+        out.push('\n');
+    }
+
     fn listed(&self, out: &mut String) {
-        out.push_str("## Statements\n\n| number | section | level | owner | scenario | result |\n");
+        out.push_str(
+            "## Statements\n\n| number | section | level | owner | proven by | result |\n",
+        );
         out.push_str("| --- | --- | --- | --- | --- | --- |\n");
         for statement in &self.register.statement {
             let _ = writeln!(

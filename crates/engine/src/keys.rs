@@ -5,7 +5,7 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use hex::HEXLOWER;
@@ -35,7 +35,13 @@ impl std::fmt::Debug for Seed {
     }
 }
 
-/// What `trail.key` holds: the origin on the first line, the seed on the second.
+/// A key's file that is not in a data directory.
+pub fn missing(directory: &Path) -> Option<PathBuf> {
+    let keys = directory.join(DIRECTORY);
+    let files = [TRAIL_KEY, SEAL_KEY].map(|name| keys.join(name));
+    files.into_iter().find(|file| !file.exists())
+}
+
 impl Keys {
     /// Opens the keys of a data directory, making those that are not there.
     pub fn open(directory: &Path) -> io::Result<Keys> {
@@ -63,6 +69,7 @@ impl Keys {
     }
 }
 
+/// What `trail.key` holds: the origin on the first line, the seed on the second.
 pub fn read_trail_key(file: &Path) -> io::Result<LogKey> {
     let text = read_private(file)?;
     let mut lines = text.lines();

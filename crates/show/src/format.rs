@@ -46,6 +46,8 @@ pub struct Shown {
     /// The form it was really shown in. What is no diff is shown as text, an
     /// object as JSON whatever was asked for.
     pub format: Format,
+    /// Whether nothing was left out of it.
+    pub whole: bool,
 }
 
 /// Shows the JSON text of a string or an object, in the form asked for where it
@@ -136,13 +138,14 @@ fn shown(format: Format, write: impl FnOnce(&mut Html)) -> Shown {
     let mut html = Html::new(MARKUP_BYTES, IN_RAW);
     write(&mut html);
     Shown {
+        whole: html.is_whole(),
         body: html.finish(),
         format,
     }
 }
 
 /// What a JSON string spells; none for anything else.
-fn string(json: &str) -> Option<String> {
+pub(crate) fn string(json: &str) -> Option<String> {
     let raw = json.trim().strip_prefix('"')?.strip_suffix('"')?;
     Json::parse(json)?;
     Some(json::decode(raw, usize::MAX).0)

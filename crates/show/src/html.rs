@@ -250,6 +250,11 @@ impl Html {
         self.quiet = quiet;
     }
 
+    /// Whether nothing was left out so far.
+    pub fn is_whole(&self) -> bool {
+        !self.cut && !self.full
+    }
+
     /// Whether the room is used up, so that going on is in vain.
     pub fn is_full(&self) -> bool {
         self.full

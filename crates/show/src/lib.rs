@@ -75,10 +75,20 @@ pub fn paragraphs(text: &str) -> Markup {
 
 /// The exact JSON text, escapes as they are written.
 pub fn raw(json: &str) -> Markup {
+    all_of(tag::PRE_RAW, json)
+}
+
+/// What a JSON string spells, all of it, one line under the other; `None` for
+/// anything else.
+pub fn raw_text(json: &str) -> Option<Markup> {
+    Some(all_of(tag::PRE_TEXT, &format::string(json)?))
+}
+
+fn all_of(tag: tag::Tag, text: &str) -> Markup {
     let mut html = Html::new(limits::RAW_MARKUP_BYTES, IN_API);
-    let shown = clip(json, limits::RAW_BYTES);
-    html.within(tag::PRE_RAW, |html| html.text(shown));
-    if shown.len() < json.len() {
+    let shown = clip(text, limits::RAW_BYTES);
+    html.within(tag, |html| html.text(shown));
+    if shown.len() < text.len() {
         html.leave_out();
     }
     html.finish()

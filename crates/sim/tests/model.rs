@@ -8,7 +8,7 @@ use sim::model::play::{Agreed, play};
 
 /// Two threads, as many seeds each, so many steps with each seed.
 const SEEDS: [[u64; 2]; 2] = [[1, 2], [3, 4]];
-const STEPS: usize = 52_000;
+const STEPS: usize = 100_000;
 
 /// What must have happened for this to say anything.
 const EVENTS: &[&str] = &[

@@ -144,6 +144,42 @@ fn a_table_without_stored_hashes_is_caught_by_the_root() {
     assert_eq!(found, (0, "root_differs"));
 }
 
+#[test]
+fn to_hide_one_change_every_later_link_must_be_made_anew_and_the_root_still_tells() {
+    let honest = || {
+        let mut log = Log::empty();
+        for n in 0..8 {
+            let facts = trail::Part {
+                name: "facts".into(),
+                salt: [n; 32],
+                bytes: b"{}".to_vec(),
+            };
+            log.add("run/1", None, "said", vec![facts], &[]);
+        }
+        log
+    };
+    let kept = honest();
+    for changed in 0..8 {
+        for last in changed..8 {
+            let mut log = honest();
+            log.entries[changed].draft.actor = "user/eve".to_owned();
+            for at in changed..=last {
+                let prev = at
+                    .checked_sub(1)
+                    .map(|at| log.entries[at].sealed.entry_hash);
+                let entry = &mut log.entries[at];
+                (entry.prev, entry.sealed) = (prev, entry.draft.seal(prev, at as u64));
+            }
+            let fault = verify(&rows(&log), &kept).unwrap_err();
+            let found = (fault.position, fault.reason.code());
+            match last {
+                7 => assert_eq!(found, (0, "root_differs")),
+                last => assert_eq!(found, (last as u64 + 1, "prev_hash_differs")),
+            }
+        }
+    }
+}
+
 /// Seals entries that no honest engine would write.
 fn sealed(change: impl FnOnce(&mut Log)) -> (u64, &'static str) {
     let mut log = Log::sample();

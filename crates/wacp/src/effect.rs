@@ -3,6 +3,8 @@
 //! Effects are read off the entries; replay causes none. Each can be done more
 //! than once without harm: it names the thing it is about.
 
+use serde::Serialize;
+
 use crate::{
     event::{Entry, Event, Resolver, Undeliverable},
     gate::Answer,
@@ -12,7 +14,8 @@ use crate::{
     workspace::lifecycle::State,
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum Effect {
     /// Bind this agent to the workspace.
     BindAgent { workspace: WorkspaceId, agent: Text },
@@ -41,7 +44,8 @@ pub enum Effect {
 }
 
 /// What the coordinator is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     BudgetLow {
         workspace: WorkspaceId,

@@ -108,6 +108,13 @@ impl WorkspaceId {
     pub const ROOT: WorkspaceId = WorkspaceId(0);
 }
 
+/// An identifier over all runs: the name of the stream that holds the run's
+/// trail, and the number in the run (WACP §4.6, §4.7). Numbers contain no `/`,
+/// so two of them are alike only if both parts are.
+pub fn over_all_runs(stream: &str, id: impl fmt::Display) -> String {
+    format!("{stream}/{id}")
+}
+
 /// The system, or a person: who caused a workspace, and who answers for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Party {
@@ -160,6 +167,23 @@ mod tests {
         for text in ["", "w", "12", "w012", "w+1", "W1", "w-1", "w4294967296"] {
             assert_eq!(text.parse::<WorkspaceId>(), Err(Malformed), "{text}");
         }
+    }
+
+    #[test]
+    fn over_all_runs_an_identifier_is_its_runs_and_its_own() {
+        let pairs = [
+            ("run/a", TaskId(1)),
+            ("run/a", TaskId(2)),
+            ("run/b", TaskId(1)),
+            ("run/a/t1", TaskId(1)),
+            ("run/a/t", TaskId(11)),
+        ];
+        let spelled: std::collections::BTreeSet<_> = pairs
+            .iter()
+            .map(|(stream, id)| over_all_runs(stream, id))
+            .collect();
+        assert_eq!(spelled.len(), pairs.len());
+        assert_eq!(over_all_runs("run/a", TaskId(1)), "run/a/t1");
     }
 
     #[test]

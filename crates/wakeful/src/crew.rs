@@ -110,7 +110,7 @@ async fn sign_in_link(app: &App) -> Result<String> {
         expires_at: app.shared().clock.now().plus_seconds(LINK_SECONDS),
     };
     administer(app, make).await?;
-    Ok(format!("{}/sign-in/{link}", app.settings.address))
+    Ok(format!("{}/sign-in/{link}?next=/", app.settings.address))
 }
 
 async fn administer(app: &App, command: Ask) -> Result<()> {

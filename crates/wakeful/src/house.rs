@@ -91,6 +91,14 @@ pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
         .await
         .context("could not open the data")?;
     finish_rotation(directory, store.as_ref()).await?;
+    // Only data that nothing was written to yet may get new keys.
+    if let (Some(file), true) = (keys::missing(directory), store.head().await?.is_some()) {
+        bail!(
+            "{} is missing, and the data needs it: put it back from where the keys are kept. \
+             Without it, `wakeful backup` and `wakeful restore` make a new log of the same data",
+            file.display()
+        );
+    }
     setup_of(directory, store, &body_keys(body_key)?)
 }
 

@@ -814,6 +814,16 @@ async fn keys_are_their_owners_alone_and_one_that_others_can_read_is_refused() {
             );
         }
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        // One that is lost is asked for, and none is made in its place.
+        let kept = file.with_extension("kept");
+        fs::rename(&file, &kept).unwrap();
+        let refusal = house.try_serve(&[]).await.unwrap_err();
+        assert!(
+            refusal.contains(name) && refusal.contains("put it back"),
+            "{refusal}"
+        );
+        assert!(!file.exists());
+        fs::rename(&kept, &file).unwrap();
     }
     house.try_serve(&[]).await.unwrap();
     house.stop();

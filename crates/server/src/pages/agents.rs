@@ -18,9 +18,9 @@ use crate::{
     App, Problem,
     api::keys::{self, Wanted},
     pages::{
-        form::pairs,
-        layout::{page as layout, token},
-        owner::{Owner, OwnerForm, button, fault, once, refused, sure},
+        form::{Form, pairs},
+        layout::{copied, page as layout, token},
+        owner::{Owner, OwnerForm, Tried, button, fault, once, refused, sure, typed},
         session::Signed,
         when,
     },
@@ -47,7 +47,7 @@ async fn show(
     app: &App,
     signed: &Signed,
     after: Option<String>,
-    problem: Option<&Problem>,
+    tried: Option<Tried<'_>>,
 ) -> Result<Response, Problem> {
     let accounts = app.shared().accounts();
     let now = app.shared().clock.now();
@@ -70,7 +70,7 @@ async fn show(
     );
     let main = html! {
         h1 { "Agents" }
-        (fault(problem))
+        (fault(tried.map(|tried| tried.problem)))
         @if shown.is_empty() {
             p .calm { "No agent yet." @if signed.is_owner() { " " a href="/connect" { "Connect your first agent" } } }
         } @else if signed.is_owner() {
@@ -94,7 +94,7 @@ async fn show(
         @if let Some((last, _)) = next {
             p { a rel="next" href=(format!("/agents?after={}", encoded(&last.agent_id))) { "More" } }
         }
-        @if signed.is_owner() { (new_key(signed)) }
+        @if signed.is_owner() { (new_key(app, signed, tried)) }
     };
     Ok(layout(signed, "/agents", "Agents", main))
 }
@@ -191,21 +191,25 @@ fn key(key: &Key, rate: Rate, signed: &Signed, now: Micros) -> Markup {
     }
 }
 
-fn new_key(signed: &Signed) -> Markup {
+fn new_key(app: &App, signed: &Signed, tried: Option<Tried<'_>>) -> Markup {
+    let agents = app.shared().accounts();
     html! {
         section aria-labelledby="key-title" {
             h2 #key-title { "A new key" }
             form .narrow method="post" action="/agents/keys" {
                 (token(signed))
                 label for="agent" { "Agent id " span .hint { "an agent is made if there is none of this id" } }
-                input #agent name="agent_id" maxlength="128" autocapitalize="none" spellcheck="false" required;
+                input #agent name="agent_id" value=(typed(tried, "agent_id")) list="agents" maxlength="128" autocapitalize="none" spellcheck="false" required;
                 label for="test" { "Kind" }
                 select #test name="test" {
                     option value="no" { "live" }
-                    option value="yes" { "test: deliveries are marked" }
+                    option value="yes" selected[typed(tried, "test") == "yes"] { "test: deliveries are marked" }
                 }
                 label for="rate" { "Rate " span .hint { "deliveries an hour/at once, such as 500/50; empty for the usual" } }
-                input #rate name="rate" pattern="[0-9]+/[0-9]+" inputmode="numeric";
+                input #rate name="rate" value=(typed(tried, "rate")) pattern="[0-9]+/[0-9]+" inputmode="numeric";
+                label for="orchestrates" { "Reads also for " span .hint { "other agents whose answers it may read, separated by commas" } }
+                input #orchestrates name="orchestrates" value=(typed(tried, "orchestrates")) autocapitalize="none" spellcheck="false";
+                datalist #agents { @for agent in agents.agents.keys().take(500) { option value=(agent) {} } }
                 button .main { "Create the key" }
             }
         }
@@ -222,6 +226,7 @@ pub async fn create(
             let wanted = Wanted {
                 agent_id: form.text("agent_id").trim().to_owned(),
                 test: form.text("test") == "yes",
+                orchestrates: names(form.text("orchestrates")),
                 rate,
                 ..Wanted::default()
             };
@@ -229,7 +234,16 @@ pub async fn create(
         }
         Err(problem) => Err(problem),
     };
-    answer(&app, &owner, made).await
+    answer(&app, &owner, &form, made).await
+}
+
+/// Names separated by commas.
+fn names(text: &str) -> Vec<String> {
+    let names = text.split(',').map(str::trim);
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A rate as people write it.
@@ -243,11 +257,12 @@ pub fn rate(text: &str) -> Result<Rate, Problem> {
 async fn answer(
     app: &App,
     owner: &Owner,
+    form: &Form,
     made: Result<keys::Created, Problem>,
 ) -> Result<Response, Problem> {
     let made = match made {
         Ok(made) => made,
-        Err(problem) => return again(app, owner, &problem).await,
+        Err(problem) => return again(app, owner, form, &problem).await,
     };
     let mut secrets = vec![
         ("Agent", made.agent_id.as_str()),
@@ -260,8 +275,13 @@ async fn answer(
     Ok(once(&owner.signed, "/agents", "A new key", &secrets))
 }
 
-async fn again(app: &App, owner: &Owner, problem: &Problem) -> Result<Response, Problem> {
-    let shown = show(app, &owner.signed, None, Some(problem)).await?;
+async fn again(
+    app: &App,
+    owner: &Owner,
+    form: &Form,
+    problem: &Problem,
+) -> Result<Response, Problem> {
+    let shown = show(app, &owner.signed, None, Some(Tried { problem, form })).await?;
     Ok(refused(problem, shown))
 }
 
@@ -273,7 +293,7 @@ pub async fn rotate(
     // What is no number is out of bounds, and refused as that.
     let overlap = form.text("overlap_seconds").parse().unwrap_or(-1);
     let made = keys::replace(&app, &owner.admin, key_id, overlap).await;
-    answer(&app, &owner, made).await
+    answer(&app, &owner, &form, made).await
 }
 
 pub async fn revoke(
@@ -283,7 +303,7 @@ pub async fn revoke(
     let key_id = form.text("key_id").to_owned();
     match owner.admin.ask(&app, Ask::RevokeKey { key_id }).await {
         Ok(()) => Ok(Redirect::to("/agents").into_response()),
-        Err(problem) => again(&app, &owner, &problem).await,
+        Err(problem) => again(&app, &owner, &form, &problem).await,
     }
 }
 
@@ -304,7 +324,7 @@ pub async fn prompt(
         p .about { a .back href="/agents" { "Agents" } }
         h1 { "Prompt for " bdi { (show::text(&agent_id)) } }
         p { "Make this the system prompt, or a part of it. It holds no secret: the key comes from the environment." }
-        pre .copy { code { (prompt.text()) } }
+        (copied(&prompt.text()))
     };
     Ok(layout(&signed, "/agents", "Prompt", main))
 }

@@ -6,13 +6,15 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Refusal};
+use engine::{Command, Refusal, read::Entry};
 use inbox::{
-    Answer, Person, Request, Verdict,
+    Person, Rejection, Request, Verdict,
     answer::{EDITED_BYTES, FEEDBACK_CHARS},
-    event::Channel,
+    event::{AnswerHeld, Channel},
 };
 use maud::{Markup, html};
+use serde_json::value::RawValue;
+use trail::Micros;
 use uuid::Uuid;
 
 use crate::{
@@ -22,6 +24,7 @@ use crate::{
         item::{self, Item},
         layout::{notice, page, plain as plain_page, token},
         session::{Signed, by_cookie},
+        when::span,
     },
     path::{Path, delivery_id},
 };
@@ -54,6 +57,8 @@ enum Said {
     Changed(Verdict),
     /// Nothing: the changes were to be looked at.
     Preview,
+    /// Nothing: it was an answer, and its author took it back.
+    TakenBack,
 }
 
 impl Draft {
@@ -78,7 +83,7 @@ impl Draft {
                 Said::Changed(verdict) => p .fault role="alert" {
                     "You changed the content: send your version (Redirect), or " (verb(*verdict)) " it as delivered?"
                 },
-                Said::Preview => {},
+                Said::Preview | Said::TakenBack => {},
             }
         }
     }
@@ -99,6 +104,31 @@ impl Draft {
     }
 }
 
+/// The texts of the answer that this person took back, to be sent otherwise.
+pub async fn taken_back(
+    app: &App,
+    signed: &Signed,
+    history: &[Entry],
+) -> Result<Option<Draft>, Problem> {
+    let by_them = |entry: &&Entry| {
+        entry.event_type == "answer_held"
+            && serde_json::from_str::<AnswerHeld>(entry.facts.get())
+                .is_ok_and(|held| held.by == signed.user.name)
+    };
+    let Some(held) = history.iter().rev().find(by_them) else {
+        return Ok(None);
+    };
+    let shared = app.shared();
+    let feedback = shared.part(held.position, "feedback").await?;
+    let edited = shared.part(held.position, "edited_content").await?;
+    let text = |part: Box<RawValue>| in_editor(&item::plain(part.get()));
+    Ok(Some(Draft {
+        feedback: feedback.map(text).unwrap_or_default(),
+        edited: edited.map(text),
+        said: Said::TakenBack,
+    }))
+}
+
 fn to_copy(id: &str, label: &str, text: &str) -> Markup {
     html! {
         @if !text.trim().is_empty() && show::can_be_edited(text) {
@@ -113,37 +143,44 @@ pub fn form(signed: &Signed, item: &Item, aside: bool, draft: Option<&Draft>) ->
     html! {
         section .answer aria-labelledby="answer-title" {
             h2 #answer-title { "Your answer" }
-            form method="post" action=(format!("/items/{id}/answer")) {
+            form #answer method="post" action=(format!("/items/{id}/answer")) {
                 (token(signed))
                 label for="feedback" { "Feedback " span .hint { "goes to the agent with your answer" } }
                 textarea #feedback name="feedback" rows="2" maxlength=(FEEDBACK_CHARS) {
                     "\n" (draft.map_or("", |draft| &draft.feedback))
                 }
                 (editor(item, draft))
-                (verdicts(draft))
             }
-            form .aside method="post" action=(format!("/items/{id}/snooze")) {
-                (token(signed))
-                @if aside {
-                    span .hint { "You have put this aside." }
-                    button .quiet data-key="s" { "Back to the inbox" }
-                } @else {
-                    label for="hours" { "Put aside for" }
-                    select #hours name="hours" {
-                        option value="1" { "an hour" }
-                        option value="4" { "four hours" }
-                        option value="24" { "a day" }
-                        option value="168" { "a week" }
-                    }
-                    button .quiet data-key="s" { "Put aside" }
+        }
+        (verdicts(draft))
+        (put_aside(signed, id, aside))
+    }
+}
+
+fn put_aside(signed: &Signed, id: Uuid, aside: bool) -> Markup {
+    html! {
+        form .aside method="post" action=(format!("/items/{id}/snooze")) {
+            (token(signed))
+            @if aside {
+                span .hint { "You have put this aside." }
+                button .quiet data-key="s" { "Back to the inbox" }
+            } @else {
+                label for="hours" { "Put aside for" }
+                select #hours name="hours" {
+                    option value="1" { "an hour" }
+                    option value="4" { "four hours" }
+                    option value="24" { "a day" }
+                    option value="168" { "a week" }
                 }
+                button .quiet data-key="s" { "Put aside" }
             }
         }
     }
 }
 
-/// The answers to choose from. Only a redirect sends the content, so only there
-/// it must be fit to be sent.
+/// The answers to choose from, beside the form so that they stay in sight while
+/// one reads. Only a redirect sends the content, so only there it must be fit to
+/// be sent.
 fn verdicts(draft: Option<&Draft>) -> Markup {
     let changed = draft.and_then(|draft| match draft.said {
         Said::Changed(verdict) => Some(verdict),
@@ -152,14 +189,14 @@ fn verdicts(draft: Option<&Draft>) -> Markup {
     html! {
         div .verdicts {
             @if let Some(verdict) = changed {
-                button .main name="status" value="redirected" { "Send your version (Redirect)" }
-                button name="status" value=(format!("{}{AS_DELIVERED}", verdict.as_str())) formnovalidate {
+                button .main form="answer" name="status" value="redirected" { "Send your version (Redirect)" }
+                button form="answer" name="status" value=(format!("{}{AS_DELIVERED}", verdict.as_str())) formnovalidate {
                     (doing(verdict)) " it as delivered"
                 }
             } @else {
-                button .main name="status" value="approved" data-key="a" formnovalidate { "Approve" }
-                button name="status" value="rejected" data-key="r" formnovalidate { "Reject" }
-                button name="status" value="redirected" data-key="e" { "Redirect" }
+                button .main form="answer" name="status" value="approved" data-key="a" formnovalidate { "Approve" }
+                button form="answer" name="status" value="rejected" data-key="r" formnovalidate { "Reject" }
+                button form="answer" name="status" value="redirected" data-key="e" { "Redirect" }
             }
         }
     }
@@ -307,7 +344,7 @@ async fn attempt(
     match app.engine.submit(command).await {
         Ok(_) => Ok(Ok(())),
         Err(refusal) => {
-            let why = said(&refusal);
+            let why = said(app, signed, &refusal);
             Ok(Err(refused(Problem::from(refusal).status(), &why)))
         }
     }
@@ -316,12 +353,12 @@ async fn attempt(
 /// What the form asks for, in the words of the inbox.
 fn request(form: &Form, item: &Item) -> Result<Request, Said> {
     let fault = |why: &str| Said::Fault(why.to_owned());
-    let asked = form.text("status");
-    if asked == "preview" {
+    let chosen = form.text("status");
+    if chosen == "preview" {
         return Err(Said::Preview);
     }
-    let as_delivered = asked.strip_suffix(AS_DELIVERED);
-    let verdict = Verdict::parse(as_delivered.unwrap_or(asked));
+    let as_delivered = chosen.strip_suffix(AS_DELIVERED);
+    let verdict = Verdict::parse(as_delivered.unwrap_or(chosen));
     let verdict = verdict.ok_or_else(|| fault("Choose an answer."))?;
     let feedback = Some(form.text("feedback").trim()).filter(|text| !text.is_empty());
     let edited = match verdict {
@@ -332,6 +369,20 @@ fn request(form: &Form, item: &Item) -> Result<Request, Said> {
         }
         _ => None,
     };
+    if verdict == Verdict::Redirected && feedback.is_none() && edited.is_none() {
+        return Err(fault(
+            "To redirect, say in the feedback what to do instead, or change the content.",
+        ));
+    }
+    asked(verdict, feedback, edited.as_deref()).map_err(Said::Fault)
+}
+
+/// An answer as the API takes it, held for a moment.
+fn asked(
+    verdict: Verdict,
+    feedback: Option<&str>,
+    edited: Option<&str>,
+) -> Result<Request, String> {
     let body = serde_json::json!({
         "status": verdict.as_str(), "feedback": feedback, "hold_seconds": HOLD_SECONDS
     });
@@ -341,7 +392,7 @@ fn request(form: &Form, item: &Item) -> Result<Request, Said> {
         body.truncate(body.len() - 1);
         body.push_str(&format!(",\"edited_content\":{edited}}}"));
     }
-    Request::parse(body.as_bytes()).map_err(|why| fault(&why.to_string()))
+    Request::parse(body.as_bytes()).map_err(|why| why.to_string())
 }
 
 /// Whether there was an editor, and it holds something else than at first.
@@ -361,7 +412,7 @@ fn edited(form: &Form, item: &Item) -> Result<Option<String>, String> {
         "json" => match trail::json::scan(text.as_bytes(), trail::json::Rules::REQUEST) {
             Ok(()) if text.trim_start().starts_with('{') => Ok(Some(text.trim().to_owned())),
             Ok(()) => Err("The content must stay a JSON object.".to_owned()),
-            Err(fault) => Err(format!("The content is {fault}.")),
+            Err(fault) => Err(format!("The content is not valid JSON: {fault}.")),
         },
         _ => serde_json::to_string(&as_sent(&text, &item.original()))
             .map(Some)
@@ -393,9 +444,29 @@ fn count(text: &str, byte: u8) -> usize {
     text.bytes().filter(|found| *found == byte).count()
 }
 
-/// A refusal, for people.
-fn said(refusal: &Refusal) -> String {
-    refusal.to_string()
+/// A refusal, for the one who is refused.
+fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
+    let now = app.shared().clock.now();
+    let until = |until: Micros| span((until.0 - now.0).max(0) / Micros::SECOND);
+    match refusal {
+        Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, at }) => {
+            let ago = span((now.0 - at.0).max(0) / Micros::SECOND);
+            let verdict = verdict.as_str();
+            match *by == signed.user.name {
+                true => format!("You {verdict} this {ago} ago, and that is final."),
+                false => format!("{by} {verdict} this {ago} ago, and that is final."),
+            }
+        }
+        Refusal::Inbox(Rejection::HeldByAnother {
+            by,
+            verdict,
+            until: at,
+        }) => {
+            let (verdict, until) = (verdict.as_str(), until(*at));
+            format!("{by} {verdict} this just now. That becomes final in {until}.")
+        }
+        refusal => refusal.to_string(),
+    }
 }
 
 fn person(signed: &Signed) -> Option<Person> {
@@ -425,7 +496,7 @@ pub async fn undo(
     match app.engine.submit(command).await {
         Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
         Err(refusal) => {
-            let draft = Draft::fault(&form, said(&refusal));
+            let draft = Draft::fault(&form, said(&app, &signed, &refusal));
             let status = Problem::from(refusal).status();
             item::again(&app, &signed, &id, status, &draft)
                 .await
@@ -459,31 +530,31 @@ pub async fn many(
     if form.text("confirmed") != "yes" {
         return Ok(review(&signed, verdict, &items));
     }
+    let feedback = Some(form.text("feedback").trim()).filter(|text| !text.is_empty());
+    let request = asked(verdict, feedback, None)
+        .map_err(|why| notice(StatusCode::UNPROCESSABLE_ENTITY, "Not sent", &why))?;
     let mut outcome = Vec::new();
     for item in items {
         let command = Command::Respond {
             person: person.clone(),
             delivery_id: item.row.row.id,
-            request: Request {
-                answer: Answer {
-                    verdict,
-                    feedback: None,
-                    edited_content: None,
-                },
-                hold_seconds: HOLD_SECONDS,
-            },
+            request: request.clone(),
         };
         let answered = app.engine.submit(command).await;
-        let fault = answered.map_err(|refusal| said(&refusal)).err();
-        outcome.push((item.row.row.id, fault));
+        let fault = answered.map_err(|refusal| said(&app, &signed, &refusal));
+        outcome.push((item.row.row.id, fault.err()));
     }
-    together(&app, &signed, verdict.as_str(), outcome).await
+    let title = match verdict {
+        Verdict::Rejected => "Rejected",
+        _ => "Approved",
+    };
+    together(&app, &signed, title, outcome).await
 }
 
 fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
-    let open = items.iter().filter(|item| item.is_open());
+    let open: Vec<&Item> = items.iter().filter(|item| item.is_open()).collect();
     let main = html! {
-        h1 { (doing(verdict)) " these?" }
+        h1 { (doing(verdict)) " " @match open.len() { 1 => "this one?", many => { "these " (many) "?" } } }
         form method="post" action="/answers" {
             (token(signed))
             input type="hidden" name="status" value=(verdict.as_str());
@@ -498,6 +569,8 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
                     }
                 }
             }
+            label for="feedback" { "Feedback " span .hint { "goes to the agents with each answer" } }
+            textarea #feedback name="feedback" rows="2" maxlength=(FEEDBACK_CHARS) {}
             div .verdicts {
                 button .main autofocus { (doing(verdict)) " them" }
                 a href="/" { "Back" }
@@ -536,10 +609,12 @@ async fn together(
                     li .row {
                         input type="hidden" name="id" value=(id);
                         a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
-                        @if let Some(fault) = fault { p .fault { (fault) } }
-                        @else if mine(item) { button .quiet name="undo" value=(id) { "Undo" } }
-                        @else if item.is_open() { p .hint { "It waits for an answer." } }
-                        @else { p .hint { (item.row.status().as_str()) } }
+                        span .about {
+                            @if let Some(fault) = fault { span .fault { (fault) } }
+                            @else if mine(item) { button .quiet name="undo" value=(id) { "Undo" } }
+                            @else if item.is_open() { "It waits for an answer." }
+                            @else { (item.row.status().as_str()) }
+                        }
                     }
                 }
             }
@@ -569,7 +644,8 @@ pub async fn undo_many(
         };
         // Of all, those that are not held any more say themselves what they are.
         let fault = fault.filter(|_| asked == id);
-        outcome.push((delivery_id, fault.map(|refusal| said(&refusal))));
+        let fault = fault.map(|refusal| said(&app, &signed, &refusal));
+        outcome.push((delivery_id, fault));
     }
     together(&app, &signed, "Taken back", outcome).await
 }

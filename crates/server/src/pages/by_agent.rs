@@ -83,7 +83,7 @@ fn group(group: &Group<'_>, waiting: u64, now: Micros, signed: &Signed) -> Marku
                 }
             }
             @if waiting > group.rows.len() as u64 {
-                p { a href=(of_agent(agent)) { "All " (waiting) " of this agent" } }
+                p { a href=(of_agent(agent)) { "All of this agent" } }
             }
         }
     }

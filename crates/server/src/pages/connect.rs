@@ -14,7 +14,7 @@ use crate::{
     pages::{
         agents::{encoded, newest},
         form::pairs,
-        layout::{page as layout, token},
+        layout::{copied, page as layout, token},
         owner::{Owner, OwnerForm, fault, kept, refused},
         when,
     },
@@ -86,14 +86,15 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
     ];
     Ok(html! {
         h1 { "Connecting " bdi { (show::text(&made.agent_id)) } }
-        (kept(&secrets))
+        (kept(&format!("/connect?agent={}", encoded(&made.agent_id)), &secrets))
         h2 { "1. Give it the key" }
-        pre .copy { code { (environment(made)) } }
+        (copied(&environment(made)))
         h2 { "2. Deliver something" }
         @for (name, text) in ways {
             details open[name == "curl"] {
                 summary { (name) }
-                pre .copy { code { (text) } }
+                @if name == "Python" { p .hint { "It needs httpx: " code { "pip install httpx" } } }
+                (copied(&text))
             }
         }
         (arrival(app, &made.agent_id).await?)
@@ -105,7 +106,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
         }
         details {
             summary { "System prompt" }
-            pre .copy { code { (prompt.text()) } }
+            (copied(&prompt.text()))
         }
     })
 }

@@ -13,6 +13,8 @@ pub struct Filter {
     pub kind: Option<Kind>,
     pub status: Option<Status>,
     pub days: Option<i64>,
+    /// Only what test keys delivered, or only what others did.
+    pub test: Option<bool>,
     pub words: Option<String>,
     pub before: Option<u64>,
     pub snoozed: bool,
@@ -32,6 +34,12 @@ impl Filter {
                 "type" => filter.kind = Kind::parse(&value),
                 "status" => filter.status = Status::parse(&value),
                 "days" => filter.days = value.parse().ok().filter(|days| *days > 0),
+                "tests" => {
+                    filter.test = ["no", "only"]
+                        .iter()
+                        .position(|own| *own == value)
+                        .map(|at| at == 1)
+                }
                 "q" => filter.words = Some(value.chars().take(200).collect()),
                 "before" => filter.before = value.parse().ok(),
                 "snoozed" => filter.snoozed = true,
@@ -44,7 +52,11 @@ impl Filter {
     }
 
     pub fn narrows(&self) -> bool {
-        self.agent.is_some() || self.kind.is_some() || self.days.is_some() || self.words.is_some()
+        self.agent.is_some()
+            || self.kind.is_some()
+            || self.days.is_some()
+            || self.test.is_some()
+            || self.words.is_some()
     }
 
     /// The same address, further down.
@@ -59,6 +71,10 @@ impl Filter {
         add("type", self.kind.map(Kind::as_str));
         add("status", self.status.map(Status::as_str));
         add("days", self.days.map(|days| days.to_string()).as_deref());
+        add(
+            "tests",
+            self.test.map(|only| if only { "only" } else { "no" }),
+        );
         add("q", self.words.as_deref());
         add("snoozed", self.snoozed.then_some("1"));
         add("group", self.by_agent.then_some("agent"));
@@ -71,7 +87,7 @@ impl Filter {
             agent_id: self.agent.clone(),
             kinds: kinds.to_vec(),
             statuses: statuses.to_vec(),
-            test: None,
+            test: self.test,
             search: self.words.clone(),
             aside: None,
             before: self.before,
@@ -106,6 +122,12 @@ pub fn controls(app: &App, filter: &Filter, path: &str) -> Markup {
                 @for (days, text) in [("", "Any age"), ("1", "Today"), ("7", "A week"), ("30", "A month")] {
                     option value=(days) selected[filter.days.map(|days| days.to_string()).unwrap_or_default() == days] { (text) }
                 }
+            }
+            label .unseen-title for="tests" { "Tests" }
+            select #tests name="tests" {
+                option value="" { "With tests" }
+                option value="no" selected[filter.test == Some(false)] { "Without tests" }
+                option value="only" selected[filter.test == Some(true)] { "Only tests" }
             }
             @if path == "/" {
                 label .unseen-title for="group" { "Order" }

@@ -27,12 +27,15 @@ use crate::{
 
 /// Rows of one section, on one page.
 const ROWS: usize = 50;
+/// Rows read to divide what a search found into sections.
+const FOUND: usize = 8 * ROWS;
 /// Pages read to fill one.
 const READS: usize = 4;
 /// What one person has put aside, at the most, is looked at.
 pub const SNOOZED: usize = 1000;
 
 /// Rows of one section as one person sees them.
+#[derive(Default)]
 pub struct Section {
     pub rows: Vec<Row>,
     next: Option<u64>,
@@ -60,24 +63,60 @@ impl<'a> Eyes<'a> {
         })
     }
 
+    /// What is open of a type. A search goes through all types, whichever is
+    /// asked for, so it is made once for all of them and divided.
+    async fn open<const N: usize>(
+        &self,
+        filter: &Filter,
+        kinds: [Kind; N],
+    ) -> Result<[Section; N], Problem> {
+        let mut sections = [(); N].map(|()| Section::default());
+        if filter.words.is_none() {
+            for (section, kind) in sections.iter_mut().zip(kinds) {
+                *section = self
+                    .section(filter, &[kind], &[Status::Pending], ROWS)
+                    .await?;
+            }
+            return Ok(sections);
+        }
+        let found = self
+            .section(filter, &kinds, &[Status::Pending], FOUND)
+            .await?;
+        for (section, kind) in sections.iter_mut().zip(kinds) {
+            section.next = found
+                .next
+                .filter(|_| filter.kind.is_none_or(|only| only == kind));
+            section.seen = found.seen.clone();
+        }
+        for row in found.rows {
+            let Some(at) = kinds.iter().position(|kind| *kind == row.kind()) else {
+                continue;
+            };
+            let section = &mut sections[at];
+            match section.rows.last() {
+                // What a search found goes by its number.
+                Some(last) if section.rows.len() == ROWS => section.next = Some(last.row.no),
+                _ => section.rows.push(row),
+            }
+        }
+        Ok(sections)
+    }
+
     async fn section(
         &self,
         filter: &Filter,
         kinds: &[Kind],
         statuses: &[Status],
+        limit: usize,
     ) -> Result<Section, Problem> {
         if filter.kind.is_some_and(|kind| !kinds.contains(&kind)) {
-            return Ok(Section {
-                rows: Vec::new(),
-                next: None,
-                seen: HashSet::new(),
-            });
+            return Ok(Section::default());
         }
         let kinds = filter.kind.map_or(kinds.to_vec(), |kind| vec![kind]);
         let oldest = filter
             .days
             .map(|days| self.now.plus_seconds(-days * 86_400));
-        let mut ask = filter.ask(&kinds, statuses, ROWS);
+        let mut ask = filter.ask(&kinds, statuses, limit);
         ask.aside = Some(Aside {
             name: self.name.to_owned(),
             now: self.now,
@@ -85,7 +124,8 @@ impl<'a> Eyes<'a> {
         })
         .filter(|_| statuses.contains(&Status::Pending));
         let (mut rows, mut next) = (Vec::new(), None);
-        // A page that is too short for its age is filled from the next.
+        // A page that is too short for its age is filled from the next, and nobody
+        // is sent on from one with nothing on it before some were looked at.
         for _ in 0..READS {
             let page = self.app.shared().inbox(ask.clone()).await?;
             let too_old = |row: &Row| oldest.is_some_and(|oldest| row.row.changed_at < oldest);
@@ -94,11 +134,15 @@ impl<'a> Eyes<'a> {
             let young = |row: &Row| oldest.is_none_or(|oldest| row.row.created_at >= oldest);
             rows.extend(page.rows.into_iter().filter(young));
             next = page.next.filter(|_| !ended);
-            if next.is_none() || rows.len() >= ROWS {
+            let enough = match oldest {
+                Some(_) => rows.len() >= limit,
+                None => !rows.is_empty(),
+            };
+            if next.is_none() || enough {
                 break;
             }
             ask.before = next;
-            ask.limit = ROWS - rows.len();
+            ask.limit = limit - rows.len();
         }
         let ids = rows.iter().map(|row| row.row.id).collect();
         let seen = self.app.shared().store.seen(self.name, ids).await?;
@@ -113,16 +157,13 @@ pub async fn needs_you(
 ) -> Result<Response, Problem> {
     let filter = Filter::read(&query);
     let eyes = Eyes::of(&app, &signed).await?;
-    let pending = [Status::Pending];
-    let mut waiting = Vec::new();
-    for (kind, title) in [
-        (Kind::Alert, "Alerts"),
-        (Kind::Question, "Questions"),
-        (Kind::Output, "Work to look at"),
-    ] {
-        waiting.push((kind, title, eyes.section(&filter, &[kind], &pending).await?));
-    }
-    let updates = eyes.section(&filter, &[Kind::Update], &pending).await?;
+    let kinds = [Kind::Alert, Kind::Question, Kind::Output, Kind::Update];
+    let [alerts, questions, work, updates] = eyes.open(&filter, kinds).await?;
+    let waiting = [
+        (Kind::Alert, "Alerts", alerts),
+        (Kind::Question, "Questions", questions),
+        (Kind::Output, "Work to look at", work),
+    ];
     let quiet = waiting
         .iter()
         .all(|(_, _, section)| section.rows.is_empty() && section.next.is_none());
@@ -192,7 +233,7 @@ pub async fn done(
     let statuses = filter
         .status
         .map_or(answered.to_vec(), |status| vec![status]);
-    let section = eyes.section(&filter, &Kind::ALL, &statuses).await?;
+    let section = eyes.section(&filter, &Kind::ALL, &statuses, ROWS).await?;
     let main = html! {
         h1 { "Done" }
         (controls(&app, &filter, "/done"))
@@ -238,6 +279,12 @@ fn rows(section: &Section, eyes: &Eyes<'_>, signed: &Signed) -> Markup {
 pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -> Markup {
     let delivery = &row.row;
     let open = row.status() == Status::Pending && row.held().is_none();
+    // What one has answered oneself is not new to one, opened or not.
+    let seen = seen || delivery.answered_by.as_ref() == Some(&signed.user.name);
+    let at = match open || row.held().is_some() {
+        true => delivery.created_at,
+        false => delivery.changed_at,
+    };
     let hour = now.0..now.0 + 3600 * Micros::SECOND;
     let soon = delivery
         .timeout_at
@@ -261,7 +308,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
                 @if delivery.timed_out { " " span .mark { "the agent went on" } }
                 @if let Some(at) = soon { " " span .mark { "agent goes on " (when::until(at, now)) } }
-                " " (when::ago(delivery.created_at, now))
+                " " (when::ago(at, now))
             }
             p .summary { (show::text(&show::plain_excerpt(&delivery.summary, 240))) }
         }

@@ -1,7 +1,7 @@
 //! One item, whole: what it says, what can be answered, and what became of it.
 
 use axum::{
-    extract::State,
+    extract::{RawQuery, State},
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
@@ -11,16 +11,17 @@ use engine::{
 };
 use maud::{Markup, html};
 use serde_json::value::RawValue;
+use store::Aside;
 use trail::Micros;
 use uuid::Uuid;
-use wake::Status;
+use wake::{Kind, Status};
 
 use crate::{
     App, Problem,
     api::inbox::{self as api, asked},
     pages::{
         answer::{self, Draft},
-        form::SignedForm,
+        form::{SignedForm, pairs},
         inbox::SNOOZED,
         layout::{page, token},
         owner::{self, OwnerForm},
@@ -144,8 +145,14 @@ async fn whole(
     let store = &app.shared().store;
     let snoozed = store.snoozed(&signed.user.name, now, SNOOZED).await?;
     let aside = snoozed.contains_key(&delivery.no);
+    let entries = app.shared().history(delivery.no).await?;
     let answerable = item.is_open() && signed.may_answer();
-    let form = answerable.then(|| answer::form(signed, item, aside, draft));
+    let taken_back = match answerable && draft.is_none() {
+        true => answer::taken_back(app, signed, &entries).await?,
+        false => None,
+    };
+    let typed = draft.or(taken_back.as_ref());
+    let form = answerable.then(|| answer::form(signed, item, aside, typed));
     Ok(html! {
         // With something typed on it, a page is not loaded again by itself.
         article .item data-id=(delivery.id) data-open=(item.is_open() && draft.is_none()) {
@@ -158,7 +165,7 @@ async fn whole(
             (content(item))
             @if let (Some(form), None) = (&form, draft) { (form) }
             @if item.is_open() && !signed.may_answer() { p .hint { "You can read this and not answer it." } }
-            (history(app, item, now).await?)
+            (history(item, &entries, now))
         }
         aside aria-labelledby="beside-title" { (beside(app, item, now).await?) }
     })
@@ -169,6 +176,7 @@ fn heading(item: &Item, now: Micros) -> Markup {
     html! {
         p .about {
             a .back href="/" { "Inbox" } " · "
+            @if item.is_open() { (next(item)) " · " }
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
             bdi .agent { (show::text(&item.row.agent_id)) }
             ", which says it is "
@@ -187,6 +195,12 @@ fn heading(item: &Item, now: Micros) -> Markup {
     }
 }
 
+/// To what waits after this one: by the order of the list one came from, or,
+/// without a script that knows it, by that of the inbox.
+fn next(item: &Item) -> Markup {
+    html! { a .next href=(format!("/next?after={}", item.row.row.id)) { "Next" } }
+}
+
 /// What was answered, or is about to be.
 fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
     let delivery = &item.row.row;
@@ -196,21 +210,29 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
             .map(|part| serde_json::from_str::<String>(part.get()));
         text.and_then(Result::ok)
     };
+    let texts = html! {
+        @if let Some(feedback) = text(&item.feedback) { div .feedback { (show::paragraphs(&feedback)) } }
+        @if let Some(edited) = &item.edited {
+            details open { summary { "As it was changed" } (changed(item, edited)) }
+        }
+    };
     html! {
         @if let Some((by, verdict, until)) = item.row.held() {
             div .standing role="status" data-until=[live.then_some(until)] {
                 p { strong { (verdict.as_str()) } " by " (by) ", final " (when::until(until, now)) "." }
-                @if by == signed.user.name {
-                    form method="post" action=(format!("/items/{}/undo", delivery.id)) { (token(signed)) button { "Undo" } }
+                (texts)
+                p .pair {
+                    @if by == signed.user.name {
+                        form method="post" action=(format!("/items/{}/undo", delivery.id)) { (token(signed)) button { "Undo" } }
+                    }
+                    (next(item))
                 }
             }
         } @else if let Some(by) = &delivery.answered_by {
             div .standing {
                 p { strong { (item.row.status().as_str()) } " by " (by) " " (when::ago(delivery.changed_at, now)) }
-                @if let Some(feedback) = text(&item.feedback) { div .feedback { (show::paragraphs(&feedback)) } }
-                @if let Some(edited) = &item.edited {
-                    details open { summary { "As it was changed" } (changed(item, edited)) }
-                }
+                (texts)
+                p { (next(item)) }
                 @if delivery.erased { p .hint { "Its content was erased." } }
                 @else if signed.is_owner() { (erasure(signed, delivery.id)) }
             }
@@ -257,40 +279,69 @@ fn content(item: &Item) -> Markup {
         return html! {};
     };
     let shown = show::details(details.get(), asked(item.row.details_format()));
+    let raw = format!("/items/{}/raw", item.row.row.id);
     html! {
         section .content aria-labelledby="details-title" {
-            h2 #details-title { "Details" }
-            a .raw href=(format!("/items/{}/raw", item.row.row.id)) data-key="v" { "As it was sent" }
-            div .details { (shown.body) }
+            div .over {
+                h2 #details-title { "Details" }
+                @if shown.format == show::Format::Json {
+                    button .quiet type="button" data-unfold aria-controls="details" { "Open or close all" }
+                }
+                a .raw href=(raw) data-key="v" { "As it was sent" }
+            }
+            @if !shown.whole {
+                p .fault role="note" {
+                    "This is long, and only the beginning of it is shown here. It has "
+                    (size(details.get().len())) ": " a href=(raw) { "read all of it" } " before you decide."
+                }
+            }
+            div #details .details { (shown.body) }
         }
     }
 }
 
-/// The exact text, as it came.
+/// As people say how much it is.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
+/// The whole of it: a text line under line, or exactly the JSON that came.
 pub async fn raw(
     State(app): State<App>,
     signed: Signed,
     Path(id): Path,
+    RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let item = Item::find(&app, &id).await?;
+    let here = format!("/items/{}", item.row.row.id);
+    let as_json = query.as_deref() == Some("json");
+    let text = item.details.as_ref();
+    let text = text.and_then(|details| show::raw_text(details.get()));
     let main = html! {
-        p .about { a .back href=(format!("/items/{}", item.row.row.id)) data-key="v" { "Back" } }
+        p .about { a .back href=(here) data-key="v" { "Back" } }
         h1 { "As it was sent" }
-        @match &item.details {
-            Some(details) => (show::raw(details.get())),
-            None => p { "It has no details, or they were erased." },
+        @match (&item.details, text) {
+            (Some(_), Some(text)) if !as_json => {
+                p .hint { "The text itself. " a href=(format!("{here}/raw?json")) { "With its escapes, as JSON" } }
+                (text)
+            },
+            (Some(details), _) => (show::raw(details.get())),
+            (None, _) => p { "It has no details, or they were erased." },
         }
     };
     Ok(page(&signed, "/", "As it was sent", main))
 }
 
-async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> {
-    let entries = app.shared().history(item.row.row.no).await?;
-    Ok(html! {
+fn history(item: &Item, entries: &[Entry], now: Micros) -> Markup {
+    html! {
         section .history aria-labelledby="history-title" {
             h2 #history-title { "History" }
             ol .plain {
-                @for entry in &entries {
+                @for entry in entries {
                     li {
                         span .event { (entry.event_type.replace('_', " ")) } " by " bdi { (show::text(&entry.actor)) }
                         " " (when::ago(entry.time, now)) " "
@@ -302,7 +353,7 @@ async fn history(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem>
             p { a href=(format!("/api/v1/inbox/{}/receipt", item.row.row.id)) download { "Receipt" }
                 span .hint { " proves this to anyone who has the log's key." } }
         }
-    })
+    }
 }
 
 /// What came of an attempt to tell the agent.
@@ -319,6 +370,41 @@ fn outcome(entry: &Entry) -> Markup {
         @if let Some(status) = facts["http_status"].as_u64() { "HTTP " (status) " " }
         @if let Some(error) = facts["error"].as_str() { bdi .hint { (show::text(error)) } " " }
     }
+}
+
+/// To the next that waits, in the order of the inbox; to the inbox if none does.
+pub async fn onward(
+    State(app): State<App>,
+    signed: Signed,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let after = pairs(&query).find(|(name, _)| name == "after");
+    let after = after.and_then(|(_, id)| id.parse::<Uuid>().ok());
+    let now = app.shared().clock.now();
+    for kind in [Kind::Alert, Kind::Question, Kind::Output] {
+        let ask = InboxAsk {
+            kinds: vec![kind],
+            statuses: vec![Status::Pending],
+            aside: Some(Aside {
+                name: signed.user.name.clone(),
+                now,
+                only: false,
+            }),
+            limit: CHANGED,
+            ..InboxAsk::default()
+        };
+        let waiting = app.shared().inbox(ask).await?.rows;
+        let open = |row: &&Row| row.held().is_none();
+        let mut waiting = waiting.iter().filter(open).map(|row| row.row.id);
+        // Those after it, or from the top.
+        let all: Vec<Uuid> = waiting.by_ref().collect();
+        let at = all.iter().position(|id| Some(*id) == after);
+        let next = at.map_or(all.first(), |at| all.get(at + 1));
+        if let Some(id) = next {
+            return Ok(Redirect::to(&format!("/items/{id}")).into_response());
+        }
+    }
+    Ok(Redirect::to("/").into_response())
 }
 
 /// Earlier ones of the same agent: among those that changed last, and those

@@ -68,6 +68,18 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
     answer(StatusCode::OK, title, head, menu, main)
 }
 
+/// Text to be taken along whole: one click selects it, one button copies it.
+pub fn copied(text: &str) -> Markup {
+    html! {
+        div .copied { pre .copy { code { (text) } } (copy_button()) }
+    }
+}
+
+/// Copies what stands before it.
+pub fn copy_button() -> Markup {
+    html! { button .quiet type="button" data-copy { "Copy" } }
+}
+
 /// The hidden field that shows where a form was made.
 pub fn token(signed: &Signed) -> Markup {
     html! { input type="hidden" name="token" value=(signed.token); }

@@ -15,7 +15,7 @@ use crate::{
     auth::{Admin, record_denial},
     pages::{
         form::Form,
-        layout::{notice, page},
+        layout::{copy_button, notice, page, token},
         session::Signed,
     },
 };
@@ -69,6 +69,18 @@ impl FromRequest<App> for OwnerForm {
     }
 }
 
+/// A change that was refused, and what was typed for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<'a> {
+    pub problem: &'a Problem,
+    pub form: &'a Form,
+}
+
+/// What was typed in a field, if it was refused.
+pub fn typed<'a>(tried: Option<Tried<'a>>, field: &str) -> &'a str {
+    tried.map_or("", |tried| tried.form.text(field))
+}
+
 /// The same page again, with why a change was refused.
 pub fn refused(problem: &Problem, mut shown: Response) -> Response {
     *shown.status_mut() = problem.status();
@@ -78,28 +90,43 @@ pub fn refused(problem: &Problem, mut shown: Response) -> Response {
 /// Why a change was refused, at the head of a page.
 pub fn fault(problem: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(problem) = problem { p .fault role="alert" { (show::text(problem.detail())) } }
+        @if let Some(problem) = problem { p .fault role="alert" { (show::text(&in_words(problem.detail()))) } }
     }
+}
+
+/// A problem names the field of a request that it is about; a form has labels.
+fn in_words(detail: &str) -> String {
+    let after = |start: &str, end: &str| {
+        let (_, rest) = detail.strip_prefix(start)?.split_once(end)?;
+        Some(rest)
+    };
+    if let Some(rest) = after("In \"", "\", ") {
+        let mut letters = rest.chars();
+        let first = letters.next().map(|first| first.to_uppercase().to_string());
+        return first.unwrap_or_default() + letters.as_str();
+    }
+    after("\"", "\" ").map_or(detail.to_owned(), |rest| format!("It {rest}"))
 }
 
 /// What is shown this once: each with its name.
 pub fn once(signed: &Signed, here: &str, title: &str, secrets: &[(&str, &str)]) -> Response {
     let main = html! {
         h1 { (title) }
-        (kept(secrets))
+        (kept(here, secrets))
         p { a href=(here) autofocus { "Kept it" } }
     };
     page(signed, here, title, main)
 }
 
-pub fn kept(secrets: &[(&str, &str)]) -> Markup {
+/// Loaded again, such a page leads to `here`: nothing is made twice.
+pub fn kept(here: &str, secrets: &[(&str, &str)]) -> Markup {
     html! {
-        div .standing {
+        div .standing data-once=(here) {
             p { "Shown this once. Keep it now: no page will show it again." }
             dl {
                 @for (name, secret) in secrets {
                     dt { (name) }
-                    dd { code .copy { (secret) } }
+                    dd { code .copy { (secret) } " " (copy_button()) }
                 }
             }
         }
@@ -110,7 +137,7 @@ pub fn kept(secrets: &[(&str, &str)]) -> Markup {
 pub fn button(signed: &Signed, action: &str, field: (&str, &str), text: &str) -> Markup {
     html! {
         form method="post" action=(action) {
-            (crate::pages::layout::token(signed))
+            (token(signed))
             input type="hidden" name=(field.0) value=(field.1);
             button .quiet { (text) }
         }

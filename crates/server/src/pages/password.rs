@@ -97,7 +97,8 @@ fn sessions(app: &App, signed: &Signed) -> Markup {
             ul .plain {
                 @for session in own {
                     li {
-                        "Since " (when::ago(session.created_at, now))
+                        @if let Some(browser) = &session.browser { (browser) ", since " } @else { "Since " }
+                        (when::ago(session.created_at, now))
                         @if session.session_id == signed.session_id { ", here" }
                         @else {
                             form method="post" action="/you/sessions" {

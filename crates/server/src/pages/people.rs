@@ -14,9 +14,9 @@ use crate::{
     App, Problem,
     api::{fresh, users},
     pages::{
-        form::pairs,
+        form::{Form, pairs},
         layout::{page as layout, token},
-        owner::{Owner, OwnerForm, button, fault, once, refused, sure},
+        owner::{Owner, OwnerForm, Tried, button, fault, once, refused, sure, typed},
         session::Signed,
         when,
     },
@@ -29,7 +29,7 @@ pub async fn page(State(app): State<App>, owner: Owner, RawQuery(query): RawQuer
     show(&app, &owner.signed, after.map(|(_, after)| after), None)
 }
 
-fn show(app: &App, signed: &Signed, after: Option<String>, problem: Option<&Problem>) -> Response {
+fn show(app: &App, signed: &Signed, after: Option<String>, tried: Option<Tried<'_>>) -> Response {
     let accounts = app.shared().accounts();
     let now = app.shared().clock.now();
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -38,7 +38,7 @@ fn show(app: &App, signed: &Signed, after: Option<String>, problem: Option<&Prob
     let next = users.next().and(shown.last());
     let main = html! {
         h1 { "People" }
-        (fault(problem))
+        (fault(tried.map(|tried| tried.problem)))
         ul .plain {
             @for user in &shown {
                 (person(user, sessions_of(&accounts, &user.name).filter(|open| now < open.expires_at).count(), signed, now))
@@ -52,10 +52,10 @@ fn show(app: &App, signed: &Signed, after: Option<String>, problem: Option<&Prob
             form .narrow method="post" action="/people" {
                 (token(signed))
                 label for="name" { "Name " span .hint { "lowercase letters, digits, - and _" } }
-                input #name name="name" autocomplete="off" autocapitalize="none" spellcheck="false"
+                input #name name="name" value=(typed(tried, "name")) autocomplete="off" autocapitalize="none" spellcheck="false"
                     pattern="[a-z][a-z0-9_\\-]{0,63}" required;
                 label for="role" { "Role" }
-                (roles("role", Role::Reviewer))
+                (roles("role", Role::parse(typed(tried, "role")).unwrap_or(Role::Reviewer)))
                 button .main { "Create" }
             }
             p .hint { "A viewer reads. A reviewer also answers. An owner also does what these pages do." }
@@ -95,7 +95,9 @@ fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
                 "since " (when::ago(user.created_at, now))
                 @if open > 0 { "; signed in at " (open) @if open == 1 { " place" } @else { " places" } }
             }
-            @if user.state != UserState::Deactivated {
+            @if name == signed.user.name {
+                p .hint { "This is you. What you may do, another owner decides. " a href="/you" { "Your password and sessions" } }
+            } @else if user.state != UserState::Deactivated {
                 div .controls {
                     form method="post" action="/people/role" {
                         (token(signed))
@@ -126,15 +128,16 @@ fn state(state: UserState) -> &'static str {
     }
 }
 
-fn again(app: &App, owner: &Owner, problem: &Problem) -> Response {
-    refused(problem, show(app, &owner.signed, None, Some(problem)))
+fn again(app: &App, owner: &Owner, form: &Form, problem: &Problem) -> Response {
+    let shown = show(app, &owner.signed, None, Some(Tried { problem, form }));
+    refused(problem, shown)
 }
 
 /// Back to the list, or why not.
 fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
     match asked {
         Ok(()) => Redirect::to("/people").into_response(),
-        Err(problem) => again(app, owner, &problem),
+        Err(problem) => again(app, owner, &Form::default(), &problem),
     }
 }
 
@@ -144,7 +147,7 @@ pub async fn create(State(app): State<App>, OwnerForm { owner, form }: OwnerForm
     let role = Role::parse(form.text("role"));
     match introduce(&app, &owner, name.clone(), role).await {
         Ok(()) => shown_link(&app, &owner, name).await,
-        Err(problem) => again(&app, &owner, &problem),
+        Err(problem) => again(&app, &owner, &form, &problem),
     }
 }
 
@@ -171,7 +174,7 @@ async fn shown_link(app: &App, owner: &Owner, name: String) -> Response {
             let what = "Opens this server once, within a day";
             once(&owner.signed, "/people", &title, &[(what, &link.url)])
         }
-        Err(problem) => again(app, owner, &problem),
+        Err(problem) => again(app, owner, &Form::default(), &problem),
     }
 }
 

@@ -82,6 +82,37 @@ pub fn by_cookie(headers: &HeaderMap, app: &App) -> Option<Signed> {
     })
 }
 
+/// What a session is opened with, as a person tells their own apart. A browser
+/// says what it likes; only these words are kept of it.
+pub fn browser(headers: &HeaderMap) -> Option<String> {
+    // Each claims to be those after it too.
+    const BROWSERS: [(&str, &str); 5] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 7] = [
+        ("iPhone", "an iPhone"),
+        ("iPad", "an iPad"),
+        ("Android", "Android"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "a Mac"),
+        ("CrOS", "ChromeOS"),
+        ("Linux", "Linux"),
+    ];
+    let says = headers.get(header::USER_AGENT)?.to_str().ok()?;
+    let named = |names: &[(&str, &'static str)]| {
+        let found = names.iter().find(|(mark, _)| says.contains(mark));
+        found.map(|(_, name)| *name)
+    };
+    match (named(&BROWSERS), named(&SYSTEMS)) {
+        (Some(browser), Some(system)) => Some(format!("{browser} on {system}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
+}
+
 /// Whether a browser says that a page of this server sent the request. Every
 /// browser of the last years says where a request comes from; one that says
 /// nothing at all is not a browser that another site could misuse.

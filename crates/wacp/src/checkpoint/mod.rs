@@ -12,7 +12,7 @@ use crate::{
     id::{ArtifactId, CheckpointId, WorkspaceId},
     integrity::{self, Check},
     rejection::Refusal,
-    role::{CheckpointType, Text, delegation::deny},
+    role::{BaseRole, CheckpointType, Text, delegation::deny},
     signal::{self, SignalType},
     stage::{Decision, Stage},
     state::{Run, Slot},
@@ -261,12 +261,10 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
     {
         return Err(Refusal::InvalidType);
     }
-    let may = run
+    let permissions = run
         .permissions(open.role)
-        .is_some_and(|permissions| permissions.may_create(new.checkpoint_type));
-    if !may {
-        return Err(Refusal::PermissionDenied);
-    }
+        .filter(|permissions| permissions.may_create(new.checkpoint_type))
+        .ok_or(Refusal::PermissionDenied)?;
     let content = new.intent.is_acceptable() && new.content.is_none_or(|c| c.is_acceptable());
     if !content {
         return Err(Refusal::InvalidStructure);
@@ -277,7 +275,10 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
     if new.parent != open.register.head() {
         return Err(Refusal::NotChainHead);
     }
-    let inside = |artifact: &Artifact| authority_contains(&open.authority, &artifact.resource);
+    // §5.2: an observer modifies nothing, whatever authority it was given.
+    let modifies = permissions.base != BaseRole::Observer;
+    let inside =
+        |artifact: &Artifact| modifies && authority_contains(&open.authority, &artifact.resource);
     if !new.artifacts.iter().all(inside) {
         return Err(Refusal::OutsideAuthority);
     }

@@ -55,6 +55,13 @@ pub struct Highway {
     pub workspace_create: GateSetting,
 }
 
+/// WACP §8.3 recommends to start from there.
+impl Default for Highway {
+    fn default() -> Highway {
+        Highway::supervised()
+    }
+}
+
 impl Highway {
     fn with(
         enabled: &[GateType],

@@ -190,6 +190,30 @@ pub fn deliver_queued(stage: &mut Stage<'_>, parent: WorkspaceId) -> u32 {
     count
 }
 
+/// What a workspace said and its old parent did not hear goes to the new one.
+pub fn hand_over(stage: &mut Stage<'_>, child: WorkspaceId, old: WorkspaceId, new: WorkspaceId) {
+    for signal in unheard(stage.run, child, old) {
+        deliver(stage, new, child, signal);
+    }
+}
+
+fn unheard(run: &Run, child: WorkspaceId, parent: WorkspaceId) -> Vec<SignalId> {
+    let range = (parent, SignalId(0))..=(parent, SignalId(u64::MAX));
+    let queued = run.queued_signals.range(range);
+    queued
+        .filter(|(_, from)| **from == child)
+        .map(|((_, signal), _)| *signal)
+        .collect()
+}
+
+/// Its unheard signals wait for the new parent.
+pub(crate) fn reparented(run: &mut Run, child: WorkspaceId, old: WorkspaceId, new: WorkspaceId) {
+    for signal in unheard(run, child, old) {
+        run.queued_signals.remove(&(old, signal));
+        run.queued_signals.insert((new, signal), child);
+    }
+}
+
 /// Makes the state change that a signal announced and a crash swallowed.
 pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
     let Some(state) = stage.run.state_of(id) else {

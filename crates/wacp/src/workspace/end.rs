@@ -114,6 +114,7 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
             workspace: child,
         },
     );
+    signal::hand_over(stage, child, old_parent, WorkspaceId::ROOT);
 }
 
 /// Closes what waits for a workspace that will read and answer nothing more.

@@ -21,7 +21,7 @@ pub async fn start() -> (House, Guest, Guest, Value) {
 }
 
 /// Plays a flow that needs nothing but a server, two people and two agents.
-async fn play(name: &'static str) {
+pub async fn play(name: &'static str) {
     let (house, ann, bob, keys) = start().await;
     Flow::start(name, &house, &[&ann, &bob], keys).finish();
 }
@@ -37,6 +37,11 @@ async fn the_list_and_the_item_show_what_agents_delivered() {
 #[tokio::test]
 async fn an_answer_by_mouse_reaches_the_agent_as_it_was_seen() {
     play("answering").await;
+}
+
+#[tokio::test]
+async fn one_is_led_on_by_the_mouse_too_and_answers_nothing_unseen() {
+    play("onward").await;
 }
 
 #[tokio::test]

@@ -38,13 +38,13 @@ for (const [look, options] of looks) {
   if (!storageState) {
     await page.goto(link);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL("**/you");
+    await page.waitForURL((url) => url.pathname === "/");
     storageState = await context.storageState();
   }
   await page.goto("/");
   while ((await page.locator(".row").count()) < LEAST_ROWS) {
-    await page.locator("#fresh:not([hidden])").click();
-    await page.locator("#fresh").waitFor({ state: "hidden" });
+    await page.waitForTimeout(200);
+    await page.reload();
   }
   await take("list");
   const item = await page.locator("section .row a.head").first().getAttribute("href");

@@ -76,7 +76,11 @@ fn no_page_and_no_form_is_left_out_of_these_tests() {
         let path = path.replace("/agents/{id}", "/agents/a");
         let about_item = path.strip_prefix("/items/{id}");
         // Where only a form is sent to, one who comes by is led away.
-        let leads_away = ["get(item::back_to)", "get(answer::to_inbox)"];
+        let leads_away = [
+            "get(item::back_to)",
+            "get(item::onward)",
+            "get(answer::to_inbox)",
+        ];
         let leads_away = leads_away.iter().any(|away| route.contains(away));
         if route.contains("get(") && !leads_away {
             let item = about_item.is_some_and(|rest| ["", "/raw"].contains(&rest));

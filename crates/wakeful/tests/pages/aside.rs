@@ -2,22 +2,10 @@
 
 use serde_json::json;
 
-use crate::{browser::Browser, harness::House};
-
-/// The items on a page and on all that follow from it.
-async fn reached(browser: &Browser, start: &str) -> (usize, Vec<String>) {
-    let (mut pages, mut found) = (0, Vec::new());
-    let mut next = Some(start.to_owned());
-    while let Some(path) = next {
-        let page = browser.page(&path).await;
-        let rows = page.split("data-id=\"").skip(1);
-        found.extend(rows.map(|rest| rest.split('"').next().unwrap().to_owned()));
-        let more = page.split_once("rel=\"next\" href=\"");
-        next = more.map(|(_, rest)| rest.split('"').next().unwrap().replace("&amp;", "&"));
-        pages += 1;
-    }
-    (pages, found)
-}
+use crate::{
+    browser::{Browser, reached},
+    harness::House,
+};
 
 #[tokio::test]
 async fn what_is_put_aside_hides_nothing_older_and_is_all_found_again() {

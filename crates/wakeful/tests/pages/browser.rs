@@ -141,3 +141,18 @@ pub fn secret(page: &str, prefix: &str) -> String {
         .find(|secret| secret.starts_with(prefix));
     found.unwrap_or_else(|| panic!("no {prefix} in {page}"))
 }
+
+/// The items on a page and on all that follow from it.
+pub async fn reached(browser: &Browser, start: &str) -> (usize, Vec<String>) {
+    let (mut pages, mut found) = (0, Vec::new());
+    let mut next = Some(start.to_owned());
+    while let Some(path) = next {
+        let page = browser.page(&path).await;
+        let rows = page.split("data-id=\"").skip(1);
+        found.extend(rows.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        let more = page.split_once("rel=\"next\" href=\"");
+        next = more.map(|(_, rest)| rest.split('"').next().unwrap().replace("&amp;", "&"));
+        pages += 1;
+    }
+    (pages, found)
+}

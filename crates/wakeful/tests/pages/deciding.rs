@@ -160,13 +160,32 @@ async fn a_refused_answer_keeps_what_was_written() {
     let undo = format!("/items/{id}/undo");
     scene
         .ann
-        .refused(&undo, &[], 409, "rob already answered this")
+        .refused(&undo, &[], 409, "rob rejected this")
         .await;
     let back = scene.ann.get(&path).await;
     assert_eq!(
         back.header("location"),
         Some(format!("/items/{id}").as_str())
     );
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_again_after_an_undo_and_only_for_its_author() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("as it came")).await;
+    let fields = text("redirected", "my words", "my version");
+    assert_eq!(scene.send(&id, &fields).await.0, 303);
+    let here = format!("/items/{id}");
+    scene.ann.done(&format!("{here}/undo"), &[], &here).await;
+    let page = scene.ann.page(&here).await;
+    for kept in ["my words</textarea>", "my version</textarea>"] {
+        assert!(page.contains(kept), "{kept}: {page}");
+    }
+    scene.house.user("rob", "reviewer");
+    let rob = Browser::of(&scene.house, "rob").await;
+    let page = rob.page(&here).await;
+    assert!(!page.contains("my words"), "{page}");
+    assert!(page.contains("as it came</textarea>"), "{page}");
 }
 
 #[tokio::test]

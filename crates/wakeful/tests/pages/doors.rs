@@ -210,3 +210,38 @@ async fn a_key_or_a_token_opens_no_page() {
     }
     assert_eq!(state(&scene).await, before);
 }
+
+#[tokio::test]
+async fn what_an_owner_typed_is_there_again_when_it_is_refused() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let typed = [
+        ("pattern", "not a host"),
+        ("networks", "10.0.0.0/8 nonsense"),
+        ("ca_pem", "no certificate"),
+    ];
+    let answer = ann.post("/webhooks/allow", &typed).await;
+    assert_eq!(answer.status, 422);
+    for (_, text) in typed {
+        assert!(answer.text().contains(text), "{text}: {}", answer.text());
+    }
+    assert!(!answer.text().contains("In &quot;"), "{}", answer.text());
+    let typed = [
+        ("agent_id", "keeper"),
+        ("rate", "many"),
+        ("orchestrates", "a, b"),
+    ];
+    let answer = ann.post("/agents/keys", &typed).await;
+    assert_eq!(answer.status, 422);
+    for (_, text) in typed {
+        let field = format!("value=\"{text}\"");
+        assert!(answer.text().contains(&field), "{text}: {}", answer.text());
+    }
+    // With a rate that is one, the key reads for the others too.
+    let fields = [("agent_id", "keeper"), ("orchestrates", " a, b ,")];
+    ann.shown("/agents/keys", &fields).await;
+    let keys = house.json(&["key", "list"]);
+    let mut keeper = keys["keys"].as_array().unwrap().iter();
+    let keeper = keeper.rfind(|key| key["agent_id"] == "keeper");
+    assert_eq!(keeper.unwrap()["orchestrates"], json!(["a", "b"]));
+}

@@ -13,6 +13,7 @@ mod deciding;
 mod doors;
 mod erasing;
 mod people;
+mod searching;
 mod settings;
 mod trail;
 mod webhooks;

@@ -12,7 +12,8 @@ const say = (text) => { $("#said").textContent = text; };
 
 // --- moving about -------------------------------------------------------------
 
-const rows = () => all(".row").filter((row) => row.offsetParent);
+// Those that can be seen: what is folded away is not answered by a key.
+const rows = () => all(".row").filter((row) => row.offsetParent && !row.closest("details:not([open])"));
 let here = null;
 
 function go(step) {
@@ -50,9 +51,16 @@ const chosen = () => all('.row input[type="checkbox"]:checked').map((box) => box
 
 function ticked() {
   const some = chosen();
-  keep("ticked", some);
-  $("#many")?.classList.toggle("on", some.length > 0);
+  const here = new Set(all('.row input[type="checkbox"]').map((box) => box.value));
+  keep("ticked", [...kept("ticked").filter((id) => !here.has(id)), ...some]);
+  bar(some.length);
   if (some.length) say(`${some.length} ticked`);
+}
+
+function bar(count) {
+  $("#many")?.classList.toggle("on", count > 0);
+  const words = $("#many .hint");
+  if (words) words.textContent = `With the ${count} ticked:`;
 }
 document.addEventListener("change", (event) => { if (event.target.name === "id") ticked(); });
 
@@ -60,7 +68,7 @@ document.addEventListener("change", (event) => { if (event.target.name === "id")
 function retick() {
   const ids = kept("ticked");
   for (const box of all('#list .row input[type="checkbox"]')) box.checked ||= ids.includes(box.value);
-  $("#many")?.classList.toggle("on", chosen().length > 0);
+  bar(chosen().length);
 }
 
 // --- answering ----------------------------------------------------------------
@@ -139,7 +147,10 @@ function showHeld(before = "") {
   const box = toast(before && `${before}. `, `${past[one.status] ?? "Answered"}: `, head);
   box.dataset.held = one.id;
   const button = document.createElement("button");
-  button.textContent = "Undo (u)";
+  const key = document.createElement("span");
+  key.className = "key";
+  key.textContent = " (u)";
+  button.append("Undo", key);
   button.addEventListener("click", undo);
   box.append(button);
   clearTimeout(toasting);
@@ -288,8 +299,35 @@ edited?.addEventListener("input", () => {
   clearTimeout(previewing);
   previewing = setTimeout(preview, 400);
 });
+// With a change in it, sending the change is what one most likely wants.
+edited?.addEventListener("input", () => {
+  const changed = edited.value !== edited.defaultValue;
+  for (const button of all(".verdicts button[data-key]")) button.classList.toggle("main", button.value === (changed ? "redirected" : "approved"));
+});
 // What keeps a form from being sent must be seen.
 edited?.addEventListener("invalid", () => { $("#redirect").open = true; });
+
+// --- taking along, folding ---------------------------------------------------------
+
+// Without TLS a browser copies nothing for a page: then it is only selected.
+async function copy(button) {
+  const text = button.previousElementSibling;
+  getSelection().selectAllChildren(text);
+  const done = await navigator.clipboard?.writeText(text.textContent).then(() => true, () => false);
+  button.textContent = done ? "Copied" : "Selected";
+  say(button.textContent);
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+}
+
+function unfold() {
+  const folds = all("details", $("#details"));
+  const open = folds.some((fold) => !fold.open);
+  for (const fold of folds) fold.open = open;
+}
+document.addEventListener("click", ({ target }) => {
+  if (target.matches?.("[data-copy]")) copy(target);
+  if (target.matches?.("[data-unfold]")) unfold();
+});
 
 // --- time ------------------------------------------------------------------------
 
@@ -341,6 +379,7 @@ async function verifying() {
 }
 
 let fresh = 0;
+let onlyUpdates = false;
 // What was sent must arrive: a page that is being left is not loaded again.
 let leaving = false;
 document.addEventListener("submit", () => { leaving = true; });
@@ -352,7 +391,7 @@ function heard(kind, data) {
   if (kind === "signed_out") return signedOut();
   if (kind === "delivery_received") {
     arrived(data);
-    came();
+    came(data.facts ?? {});
   }
   if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
 }
@@ -371,9 +410,23 @@ function answeredElsewhere(kind, { delivery_id, by, status }) {
     else location.reload();
   }
   if (kind === "delivery_answered") {
-    const row = $(`.row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
-    if (row && location.pathname === "/") row.classList.add("gone");
+    const row = $(`#list .row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
+    if (row && !row.classList.contains("gone")) gone(row, `${status} by ${by}`);
   }
+}
+
+// A row that somebody else answered stays where it is, and says so.
+function gone(row, words) {
+  row.classList.add("gone");
+  row.dataset.open = "false";
+  const box = $('input[type="checkbox"]', row);
+  if (box) [box.checked, box.disabled] = [false, true];
+  const mark = document.createElement("span");
+  mark.className = "mark";
+  mark.textContent = words;
+  $(".about time", row).before(mark, " ");
+  say(`${headline(row)}: ${words}`);
+  ticked();
 }
 
 // Above the form, while one still writes in it.
@@ -384,7 +437,7 @@ function standing(text) {
     box.id = "meanwhile";
     box.className = "standing";
     box.setAttribute("role", "status");
-    $(".answer form")?.before(box);
+    $("#answer")?.before(box);
   }
   box.textContent = text;
 }
@@ -500,7 +553,9 @@ async function refresh() {
   if (!list) return;
   const at = here?.dataset.id;
   const focused = here?.contains(document.activeElement);
+  const unfolded = $("details.update")?.open || (fresh && onlyUpdates);
   $("#list").replaceWith(document.adoptNode(list));
+  if (unfolded && $("details.update")) $("details.update").open = true;
   fresh = 0;
   $("#fresh").hidden = true;
   left.clear();
@@ -540,19 +595,42 @@ async function onward(step, otherwise) {
   else otherwise(place);
 }
 
+// Asked once before something that was written is left behind.
 let warned = false;
-function walk(step) {
-  if (writes() && !warned) {
-    warned = true;
-    return toast("What you wrote is not sent. Once more leaves it.");
-  }
-  return onward(step, () => toast(step > 0 ? "That was the last." : "That was the first."));
+function unsent() {
+  if (warned || !$(".item") || !writes()) return false;
+  warned = true;
+  toast("What you wrote is not sent. Once more leaves it.");
+  return true;
 }
+
+function walk(step) {
+  if (!unsent()) onward(step, () => toast(step > 0 ? "That was the last." : "That was the first."));
+}
+
+// Out of sight, and on to the next.
+async function asideItem() {
+  const item = $(".item");
+  if (item.dataset.open !== "true" || !$("#hours")) return $('.item [data-key="s"]')?.click();
+  if (unsent()) return;
+  busy = leaving = true;
+  const sent = await snooze(item.dataset.id, "1");
+  busy = false;
+  if (!sent.ok) { leaving = false; return refused(sent, "That did not work."); }
+  hold(item.dataset.id, $(".item h1").textContent, "aside");
+  await onward(1, (place) => { location.href = place; });
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest?.("a.next") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (!unsent()) onward(1, (place) => { location.href = place; });
+});
 
 // The form is sent as it is, and one goes on to the next.
 async function answerItem(status) {
-  const form = $(".answer form");
-  const button = form && $(`button[name="status"][value="${status}"]`, form);
+  const form = $("#answer");
+  const button = form && $(`.verdicts button[value="${status}"]`);
   if (!button || (status === "redirected" && !form.reportValidity())) return;
   busy = leaving = true;
   const until = Date.now() + HELD_MS;
@@ -575,13 +653,15 @@ async function answerItem(status) {
 
 // How many have come that this list would show: one that is narrowed asks the server.
 let counting = 0;
-function came() {
+function came({ type }) {
   const button = $("#fresh");
   if (!button) return;
+  // Nothing but updates: then these are what one wants to see.
+  onlyUpdates = type === "update" && (!fresh || onlyUpdates);
   const show = (count) => {
     fresh = count;
     button.hidden = !count;
-    button.textContent = `${count} new`;
+    button.textContent = `${count} new${onlyUpdates ? count > 1 ? " updates" : " update" : ""}`;
   };
   if (!location.search) return show(fresh + 1);
   clearTimeout(counting);
@@ -597,8 +677,8 @@ function came() {
 const keys = [
   ["j / k", "next, previous: row or item"], ["Enter", "open"], ["x", "tick"],
   ["a", "approve: this, or those ticked"], ["r", "reject"],
-  ["e", "change"], ["Ctrl Enter", "redirect with the change"], ["f", "feedback"],
-  ["u", "undo; again, the one before"], ["s", "put aside"], ["v", "as it was sent, and back"],
+  ["e", "change"], ["Ctrl Enter", "redirect with what you wrote"], ["f", "feedback"],
+  ["u", "undo; again, the one before"], ["s", "put aside for an hour"], ["v", "as it was sent, and back"], ["o", "open all of it, and close it"],
   ["/", "search"], ["g then i, d, y", "inbox, done, you"],
   ["g then a, t, w, p, s", "agents, trail, webhooks, people, settings"], ["?", "this"],
 ];
@@ -625,7 +705,7 @@ function help() {
     const close = document.createElement("button");
     close.textContent = "Close";
     close.addEventListener("click", () => box.close());
-    box.append(title, list, close);
+    box.append(close, title, list);
     document.body.append(box);
   }
   box.open ? box.close() : box.showModal();
@@ -634,7 +714,7 @@ function help() {
 let after = "";
 document.addEventListener("keydown", (event) => {
   const key = event.key;
-  if (key === "Enter" && (event.ctrlKey || event.metaKey) && edited && event.target === edited) {
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("#edited, #answer #feedback")) {
     event.preventDefault();
     if (!event.repeat && !busy && !leaving) answerItem("redirected");
     return;
@@ -648,7 +728,7 @@ document.addEventListener("keydown", (event) => {
   if (after === "g") {
     after = "";
     const place = $(`[data-go="${CSS.escape(key)}"]`);
-    if (place) { event.preventDefault(); location.href = place.href; }
+    if (place) { event.preventDefault(); if (!unsent()) location.href = place.href; }
     return;
   }
   const item = $(".item");
@@ -665,13 +745,14 @@ document.addEventListener("keydown", (event) => {
     s: () => here && aside(here),
     e: () => here && (location.href = `${$("a.head", here).href}#change`),
     v: () => $('[data-key="v"]')?.click(),
+    o: () => $("[data-unfold]")?.click(),
   };
   if (item) Object.assign(acts, {
     j: () => !event.repeat && walk(1),
     k: () => !event.repeat && walk(-1),
     a: () => answerItem("approved"),
     r: () => answerItem("rejected"),
-    s: () => $('.item [data-key="s"]')?.click(),
+    s: asideItem,
     f: () => $("#feedback")?.focus(),
     e: () => {
       if (!$("#redirect")) return;
@@ -688,7 +769,11 @@ if (location.hash === "#change" && $("#redirect")) {
   $("#redirect").open = true;
   edited?.focus();
 }
+// A page that shows something once is not made again by loading it again.
+const once = $("[data-once]");
+if (once) history.replaceState(null, "", once.dataset.once);
 if (token) {
+  for (const link of all(".item .back")) link.href = sessionStorage.getItem("list") ?? "/";
   retick();
   remember();
   findHeld();

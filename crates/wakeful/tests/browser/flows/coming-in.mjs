@@ -93,6 +93,7 @@ await flow("coming-in", async (stage) => {
   await bob.goto("/you");
   const sessions = bob.locator("section", { has: bob.locator("#sessions-title") }).locator("li");
   same(await sessions.count(), 2, "both sessions are listed");
+  holds((await sessions.allInnerTexts()).every((text) => /^Chrome on Linux, since /.test(text)), "with what they were opened with", await sessions.allInnerTexts());
   await sessions.getByRole("button", { name: "End it" }).click();
   await bob.waitForLoadState();
   same(await sessions.count(), 1, "an ended session is no longer listed");

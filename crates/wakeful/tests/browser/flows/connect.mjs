@@ -47,7 +47,13 @@ await flow("connect", async (stage) => {
     same(await waiting.innerText(), "Nothing has arrived yet. Has it arrived?", `the page waits for ${name}`);
     const look = () => waiting.evaluate((line) => getComputedStyle(line).backgroundColor);
     const [dark, height] = [await look(), (await waiting.boundingBox()).height];
-    const program = run("sh", ["-c", await shown(page, name)]);
+    const lines = await shown(page, name);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.locator(".copied", { hasText: "export WAKE_API_KEY" }).getByRole("button").click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const taken = await page.evaluate(() => navigator.clipboard.readText());
+    holds(taken.includes("export WAKE_API_KEY") && lines.startsWith(taken), `one button copies what ${name} needs`, taken);
+    const program = run("sh", ["-c", lines]);
     await page.locator(".waiting.arrived").waitFor();
     same(await waiting.innerText(), "It has arrived. Open it", `what ${name} delivers is told without loading the page again`);
     holds((await look()) !== dark, `and the line lights up for ${name}`);

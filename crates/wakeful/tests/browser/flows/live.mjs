@@ -88,7 +88,7 @@ await flow("live", async (stage) => {
     for (const tab of seen) await tab.getByRole("button", { name: `${count} new` }).waitFor();
   }
   await first.waitForTimeout(300);
-  same(await Promise.all(seen.map((tab) => tab.locator("#fresh").innerText())), ["2 new", "2 new"], "without locks each tab counts what comes once");
+  same(await Promise.all(seen.map((tab) => tab.locator("#fresh").innerText())), ["2 new updates", "2 new updates"], "without locks each tab counts what comes once");
   await first.context().close();
   await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
 

@@ -88,6 +88,12 @@ await flow("looking", async (stage) => {
     const open = await inner.getAttribute("open");
     await inner.locator("summary").first().click();
     holds((await inner.getAttribute("open")) !== open, `its branches fold, ${at}`);
+    const closed = () => tree.locator("details:not([open])").count();
+    await page.getByRole("button", { name: "Open or close all" }).click();
+    holds((await closed()) === 0, `one button opens all of them, ${at}`);
+    await page.locator("h1").click();
+    await page.keyboard.press("o");
+    holds((await tree.locator("details[open]").count()) === 0 && (await closed()) > 0, `and one key closes them, ${at}`);
     await page.goto(`/items/${item.change}`);
     same(await page.locator(".details tr.del .line:visible").first().textContent(), "removed: we are sory.", `a diff shows what goes, ${at}`);
     same(await page.locator(".details tr.add .line:visible").first().textContent(), "added: we are sorry.", `and what comes, ${at}`);

@@ -1,0 +1,50 @@
+//! The words of a file, and what they stand for in the run.
+
+use std::{collections::BTreeMap, str::FromStr};
+
+use trail::Hash;
+use wacp::{Principal, id::WorkspaceId};
+
+use crate::{Outcome, Trouble, broken};
+
+/// What the words of a file stand for in the run: `w1` → the spelling of an id.
+pub type Names = BTreeMap<String, String>;
+
+/// Words that stand for something that does not exist.
+const UNKNOWN: &str = "unknown";
+
+pub fn id<T: FromStr>(names: &Names, name: &str, prefix: &str) -> Outcome<T> {
+    let spelled = match (name, names.get(name)) {
+        (UNKNOWN, _) => format!("{prefix}999999"),
+        (_, Some(spelled)) => spelled.clone(),
+        (_, None) => return broken(format!("nothing is called `{name}`")),
+    };
+    spelled
+        .parse()
+        .map_err(|_| Trouble::Broken(format!("`{name}` is something else")))
+}
+
+/// The hash that stands for an artifact's content.
+pub fn artifact_hash(content: &str) -> Hash {
+    Hash::of("wacp/scenario/1", &[content.as_bytes()])
+}
+
+pub fn principal(names: &Names, by: &str) -> Outcome<Principal> {
+    match by {
+        "runtime" => return Ok(Principal::Runtime),
+        "meter" => return Ok(Principal::Meter),
+        "coordinator" => return Ok(Principal::Coordinator),
+        "operator" => return Ok(Principal::Operator),
+        "unknown_agent" => return Ok(Principal::Agent(WorkspaceId(999_999))),
+        "unknown_person" => return Ok(Principal::User(wacp::id::UserId(999_999))),
+        _ => {}
+    }
+    let spelled = names
+        .get(by)
+        .ok_or_else(|| Trouble::Broken(format!("nobody is called `{by}`")))?;
+    match (spelled.parse(), spelled.parse()) {
+        (Ok(workspace), _) => Ok(Principal::Agent(workspace)),
+        (_, Ok(user)) => Ok(Principal::User(user)),
+        _ => broken(format!("`{by}` cannot ask for anything")),
+    }
+}
