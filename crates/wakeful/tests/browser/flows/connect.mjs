@@ -66,6 +66,15 @@ await flow("connect", async (stage) => {
     holds(name === "curl" ? JSON.parse(stdout).status === "received" : stdout.startsWith("approved"), `${name} ends well`, stdout);
   }
 
+  // Loaded again, a page that shows a key makes no second one.
+  const again = await stage.window({ as: "ann" });
+  await begin(again, "twice");
+  await again.reload();
+  await again.locator("[data-waiting-for]").waitFor();
+  const { keys } = (await api("GET", "/api/v1/keys", given.people.ann.token)).json();
+  same(keys.filter(({ agent_id }) => agent_id === "twice").length, 1, "loading the page again makes no second key");
+  holds(!(await again.content()).includes("wk_test_"), "and shows none");
+
   // Without JavaScript one asks.
   const page = await stage.window({ as: "ann", javaScriptEnabled: false });
   await begin(page, "plain");
