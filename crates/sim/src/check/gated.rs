@@ -7,7 +7,6 @@ use wacp::{
     event::{ResolvedBy, WorkspaceStateChanged},
     gate::{Answer, GateType, Proposal, Subject, config::Highway},
     id::{ConflictId, EnvelopeId, GateId, WorkspaceId},
-    integration::Mode,
     task::Status,
     workspace::lifecycle::Reason,
 };
@@ -175,9 +174,7 @@ impl Checker for Gated {
                 let about = Yes::About(GateType::EnvelopeDelivery, about);
                 self.take(about, || format!("{} was delivered", e.envelope))
             }
-            Event::IntegrationStarted(e)
-                if e.mode == Mode::Normal && self.guards(GateType::Integration) =>
-            {
+            Event::IntegrationStarted(e) if self.guards(GateType::Integration) => {
                 let about = Yes::About(GateType::Integration, Subject::Workspace(e.source));
                 self.take(about, || format!("{} was merged", e.source))
             }

@@ -2,6 +2,7 @@
 
 use wacp::{
     Run,
+    gate::Proposal,
     id::{EnvelopeId, WorkspaceId},
     workspace::{Deadline, budget::Dimension, lifecycle::State},
 };
@@ -127,7 +128,10 @@ fn rights(run: &Run) -> Verdict {
 fn questions(run: &Run) -> Verdict {
     for (id, gate) in &run.gates {
         if let Some(workspace) = gate.proposal.workspace() {
-            let salvage = run.merges.contains_key(&workspace);
+            // What failed can be salvaged: whether, and how its conflicts end.
+            let salvage = matches!(gate.proposal, Proposal::Salvage { .. })
+                && run.state_of(workspace) == Some(State::Failed)
+                || run.merges.contains_key(&workspace);
             ensure(run.open(workspace).is_some() || salvage, || {
                 format!("{id} asks about {workspace}, which has ended")
             })?;

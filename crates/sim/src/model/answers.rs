@@ -21,6 +21,7 @@ impl Model {
             What::Create(_, _, new) => self.works(new.parent),
             What::Deliver(letter) => self.letter(*letter).is_some(),
             What::Merge(id) => self.state(*id) == Some(State::Integrating),
+            What::Salvage(id) => self.state(*id) == Some(State::Failed),
             What::Settle {
                 workspace,
                 conflict,
@@ -30,7 +31,10 @@ impl Model {
                 .is_some_and(|space| space.conflicts.contains(conflict)),
             What::Abort(id) => self.open(*id).is_some(),
         };
-        let decided_outside = matches!(question.what, What::Create(..) | What::Merge(_));
+        let decided_outside = matches!(
+            question.what,
+            What::Create(..) | What::Merge(_) | What::Salvage(_)
+        );
         inside && !(decided_outside && facts.is_void(question.id))
     }
 
@@ -42,6 +46,7 @@ impl Model {
             // It arrives when the queues let it, and that is a fact.
             What::Deliver(_) => {}
             What::Merge(id) => self.merge(*id, facts),
+            What::Salvage(id) => self.salvage(*id, facts),
             What::Settle {
                 workspace,
                 conflict,
@@ -58,7 +63,7 @@ impl Model {
             What::Deliver(letter) => self.lose(*letter),
             // The work was offered and is not wanted.
             What::Merge(id) => self.fail(*id, facts),
-            What::Create(..) | What::Settle { .. } | What::Abort(_) => {}
+            What::Create(..) | What::Salvage(_) | What::Settle { .. } | What::Abort(_) => {}
         }
     }
 

@@ -136,6 +136,19 @@ impl Model {
         }
     }
 
+    /// What a failed workspace left is merged; unless that is over at once, its
+    /// conflicts are open.
+    pub(super) fn salvage(&mut self, id: WorkspaceId, facts: &mut Facts) {
+        if facts.is_merged {
+            return;
+        }
+        let parent = self.space(id).and_then(|space| space.parent);
+        let target = parent.filter(|parent| self.open(*parent).is_some());
+        let space = &mut self.spaces[id.0 as usize];
+        space.salvaged_into = target.or(Some(ROOT));
+        space.conflicts = std::mem::take(&mut facts.conflicts);
+    }
+
     pub(super) fn propose(
         &mut self,
         workspace: WorkspaceId,

@@ -28,7 +28,7 @@ impl What {
     pub fn workspace(&self) -> Option<WorkspaceId> {
         match self {
             What::Create(_, _, new) => Some(new.parent),
-            What::Merge(id) | What::Abort(id) => Some(*id),
+            What::Merge(id) | What::Salvage(id) | What::Abort(id) => Some(*id),
             What::Settle { workspace, .. } => Some(*workspace),
             What::Approve(_) | What::Deliver(_) => None,
         }

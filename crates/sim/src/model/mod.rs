@@ -157,6 +157,7 @@ enum What {
     Create(Party, Principal, Box<NewWorkspace>),
     Deliver(EnvelopeId),
     Merge(WorkspaceId),
+    Salvage(WorkspaceId),
     Settle {
         workspace: WorkspaceId,
         conflict: ConflictId,

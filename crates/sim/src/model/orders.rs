@@ -247,7 +247,13 @@ impl Model {
             }
             C::Salvage(salvage) => match self.state(salvage.workspace) {
                 None => Expect::refused(Refusal::TargetNotFound),
-                Some(State::Failed) => Expect::unless(outside::SALVAGE),
+                Some(State::Failed) => {
+                    let mut expect = Expect::unless(outside::SALVAGE);
+                    let subject = Subject::Workspace(salvage.workspace);
+                    let gate = self.standing(GateType::Integration, subject);
+                    expect.rules(Model::refusal(gate));
+                    expect
+                }
                 Some(_) => Expect::refused(Refusal::NothingToSalvage),
             },
             C::CreateCheckpoint(_) => {

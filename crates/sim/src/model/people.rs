@@ -211,7 +211,7 @@ impl Model {
             What::Approve(_) => Some(Party::User(user)),
             What::Create(owner, ..) => Some(*owner),
             What::Deliver(letter) => self.letter(*letter).and_then(|l| self.owner(l.to)),
-            What::Merge(id) | What::Abort(id) => self.owner(*id),
+            What::Merge(id) | What::Salvage(id) | What::Abort(id) => self.owner(*id),
             What::Settle { workspace, .. } => self.owner(*workspace),
         };
         self.person_may(user, needs, owner)

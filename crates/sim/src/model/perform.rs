@@ -170,12 +170,13 @@ impl Model {
             } => self.propose(*workspace, *conflict, resolution, facts),
             C::Salvage(salvage) => {
                 let id = salvage.workspace;
-                if !facts.is_merged {
-                    let parent = self.space(id).and_then(|space| space.parent);
-                    let target = parent.filter(|parent| self.open(*parent).is_some());
-                    let space = &mut self.spaces[id.0 as usize];
-                    space.salvaged_into = target.or(Some(ROOT));
-                    space.conflicts = std::mem::take(&mut facts.conflicts);
+                let (kind, subject) = (GateType::Integration, Subject::Workspace(id));
+                match self.standing(kind, subject) {
+                    Standing::Asks => self.ask(kind, subject, What::Salvage(id), facts),
+                    _ => {
+                        self.take_up(kind, subject);
+                        self.salvage(id, facts);
+                    }
                 }
             }
             C::SubmitGraph(NewGraph { tasks, .. }) | C::Decompose { tasks, .. } => {

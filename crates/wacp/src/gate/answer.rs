@@ -179,6 +179,7 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
         Proposal::Integration { acceptance, .. } => {
             integration::merge::check(run, acceptance).is_ok()
         }
+        Proposal::Salvage { salvage, .. } => integration::salvage::check(run, salvage).is_ok(),
         Proposal::ConflictResolution {
             conflict,
             workspace,
@@ -235,6 +236,7 @@ fn proceed(
         (Proposal::Integration { acceptance, .. }, _) => {
             integration::perform_merge(stage, acceptance)
         }
+        (Proposal::Salvage { salvage, .. }, _) => integration::perform_salvage(stage, salvage),
         (
             Proposal::ConflictResolution {
                 conflict,
@@ -288,8 +290,10 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
             };
             end::fail(stage, acceptance.workspace, why);
         }
-        // It stays conflicted, or goes on as it was.
-        Proposal::ConflictResolution { .. } | Proposal::WorkspaceAbort { .. } => {}
+        // It stays conflicted or failed, or goes on as it was.
+        Proposal::ConflictResolution { .. }
+        | Proposal::Salvage { .. }
+        | Proposal::WorkspaceAbort { .. } => {}
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     envelope,
     event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
     id::{CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
-    integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy},
+    integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy, Salvage},
     rejection::{Refusal, Rejection},
     right::RightKind,
     role::{EnvelopeType, Text},
@@ -124,6 +124,12 @@ pub enum Proposal {
         /// What would be merged.
         checkpoint: Option<CheckpointId>,
     },
+    Salvage {
+        by: WorkspaceId,
+        /// What would be merged.
+        checkpoint: CheckpointId,
+        salvage: Box<Salvage>,
+    },
     TaskApproval {
         depends_on: Arc<[TaskId]>,
         description: Content,
@@ -153,6 +159,7 @@ impl Proposal {
             Proposal::ConflictResolution { workspace, .. } => Some(*workspace),
             Proposal::EnvelopeDelivery { to, .. } => Some(*to),
             Proposal::Integration { acceptance, .. } => Some(acceptance.workspace),
+            Proposal::Salvage { salvage, .. } => Some(salvage.workspace),
             Proposal::TaskApproval { .. } => None,
             Proposal::WorkspaceAbort { workspace, .. } => Some(*workspace),
             Proposal::WorkspaceCreate { new, .. } => Some(new.parent),

@@ -22,7 +22,7 @@ pub mod salvage;
 pub use apply::forget;
 pub use conflict::{perform_resolution, resolve};
 pub use merge::{abandon, abandon_salvage, accept, perform as perform_merge, refuse_work};
-pub use salvage::salvage;
+pub use salvage::{perform as perform_salvage, salvage};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,7 +96,7 @@ impl Acceptance {
 }
 
 /// What a failed workspace left is looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Salvage {
     pub check: Check,
     /// `None`: the last final one, else the last.

@@ -1,21 +1,23 @@
 //! What a failed workspace left can still be of use, with three guardrails:
 //! the evaluated strategy only, confidence taken as low, and `salvage` in every
-//! entry. The workspace stays failed (WACP §7.9).
+//! entry. The workspace stays failed (WACP §7.9). It is a merge like any other,
+//! and whoever is asked before a merge is asked before this one.
 
 use super::{
     Merge, Mode, Salvage, Strategy,
     merge::{Merging, check_merge, integrator},
 };
 use crate::{
-    checkpoint::{Confidence, register},
+    checkpoint::{Checkpoint, Confidence, register},
     command::Principal,
     event::{Aborted, ConflictResolved, Damaged, IntegrationAborted, ResolvedBy},
+    gate::{self, GateType, Proposal, Subject, Verdict},
     id::WorkspaceId,
     integrity::{self, Check},
     rejection::Refusal,
     role::delegation::{Act, managed},
     stage::{Decision, Stage},
-    state::Slot,
+    state::{Run, Slot},
     task::{self, Status},
     workspace::lifecycle::{Reason, State},
 };
@@ -23,36 +25,63 @@ use crate::{
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
     managed(stage, principal, "salvage", Act::Integrate, id)?;
-    let run = stage.run;
+    let (by, checkpoint) = match check(stage.run, salvage) {
+        Ok((target, checkpoint)) => (target, checkpoint.id),
+        Err(refusal) => return stage.refuse(refusal),
+    };
+    let proposal = Proposal::Salvage {
+        by,
+        checkpoint,
+        salvage: Box::new(salvage.clone()),
+    };
+    let subject = Subject::Workspace(id);
+    match gate::guard(stage, GateType::Integration, subject, proposal)? {
+        Verdict::Paused => {}
+        Verdict::Proceed => perform(stage, salvage),
+    }
+    Ok(())
+}
+
+/// Everything a salvage must satisfy, at the gate and after it; gives where it
+/// goes and what is salvaged.
+pub fn check<'a>(
+    run: &'a Run,
+    salvage: &Salvage,
+) -> Result<(WorkspaceId, &'a Checkpoint), Refusal> {
+    let id = salvage.workspace;
     match run.state_of(id) {
-        None => return stage.refuse(Refusal::TargetNotFound),
+        None => return Err(Refusal::TargetNotFound),
         Some(State::Failed) => {}
-        Some(_) => return stage.refuse(Refusal::NothingToSalvage),
+        Some(_) => return Err(Refusal::NothingToSalvage),
     }
     if salvage.strategy != Strategy::Evaluated {
-        return stage.refuse(Refusal::SalvageNeedsEvaluated);
+        return Err(Refusal::SalvageNeedsEvaluated);
     }
-    let Some(register) = register(run, id) else {
-        return stage.refuse(Refusal::NothingToSalvage);
-    };
+    let register = register(run, id).ok_or(Refusal::NothingToSalvage)?;
     let chosen = salvage
         .checkpoint
         .or(register.last_final())
         .or(register.head());
-    let Some(checkpoint) = chosen.and_then(|id| register.find(id)) else {
-        return stage.refuse(Refusal::UnknownCheckpoint);
-    };
+    let checkpoint = chosen
+        .and_then(|id| register.find(id))
+        .ok_or(Refusal::UnknownCheckpoint)?;
     // A parent that has ended takes nothing; the root does.
     let parent = integrator(run, id);
     let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
     if run.merges.contains_key(&id) {
-        return stage.refuse(Refusal::IntegrationUnderWay);
+        return Err(Refusal::IntegrationUnderWay);
     }
     let synthesis = salvage.synthesis.as_deref();
-    if let Err(refusal) = check_merge(run, target, salvage.strategy, &salvage.conflicts, synthesis)
-    {
-        return stage.refuse(refusal);
-    }
+    check_merge(run, target, salvage.strategy, &salvage.conflicts, synthesis)?;
+    Ok((target, checkpoint))
+}
+
+/// Begins the merge and, without conflicts, ends it.
+pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
+    let id = salvage.workspace;
+    let Ok((target, checkpoint)) = check(stage.run, salvage) else {
+        return;
+    };
     let merge = Merging {
         source: id,
         target,
@@ -66,17 +95,16 @@ pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -
     if salvage.check == Check::Invalid {
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.give_up(stage, Aborted::IntegrityViolation);
-        return Ok(());
+        return;
     }
     if !salvage.usable {
         merge.give_up(stage, Aborted::Unusable);
-        return Ok(());
+        return;
     }
     if merge.detect(stage) == 0 {
         merge.complete(stage, false);
         finish_task(stage, id);
     }
-    Ok(())
 }
 
 /// The task of a salvaged workspace is integrated, if nobody tries it again.
