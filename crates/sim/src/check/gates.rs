@@ -92,7 +92,20 @@ mod tests {
     #[test]
     fn an_answer_twice_or_to_nothing_is_seen() {
         history::twice::<Gates>(|e| matches!(e, Event::GateResolved(_)));
-        history::without::<Gates>(|e| matches!(e, Event::GateTriggered(_)));
+        // A question that still waits at the end is not missed.
+        history::doctored::<Gates>(|entries| {
+            let answered: Vec<GateId> = entries
+                .iter()
+                .filter_map(|entry| match &entry.event {
+                    Event::GateResolved(e) => Some(e.gate),
+                    _ => None,
+                })
+                .collect();
+            let at = entries.iter().position(|entry| {
+                matches!(&entry.event, Event::GateTriggered(e) if answered.contains(&e.gate))
+            });
+            at.map(|at| entries.remove(at)).is_some()
+        });
         history::without::<Gates>(|e| matches!(e, Event::GateTimeout(_)));
     }
 
