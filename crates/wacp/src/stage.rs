@@ -17,7 +17,10 @@ use crate::{
     rejection::{Refusal, Rejection},
     state::{Counters, Run},
     task::Status,
-    workspace::lifecycle::{Reason, State, Trigger, is_allowed},
+    workspace::{
+        lifecycle::{Reason, State, Trigger, is_allowed},
+        meter,
+    },
 };
 
 #[derive(Debug)]
@@ -156,9 +159,14 @@ impl<'a> Stage<'a> {
             "{workspace}: {from_state:?} to {to_state:?} by {trigger:?} is not in the table"
         );
         self.moved.insert(workspace, to_state);
+        let consumed = match to_state.is_terminal() {
+            true => meter::unwritten(self.run, workspace),
+            false => None,
+        };
         self.push(
             Some(workspace),
             WorkspaceStateChanged {
+                consumed,
                 from_state,
                 reason,
                 to_state,
