@@ -143,7 +143,11 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         .as_deref()
         .map_or(80, |setup| setup.started.limits.budget_warning_percent);
     let mut exceeded = Vec::new();
-    let source_consumed = own(stage.run, id, dimension).saturating_add(more);
+    // One decision may charge several times, and none of it is applied yet.
+    let staged = stage.charged.get(&(id, dimension));
+    let own_before = staged.map_or(0, |charged| charged.own);
+    let own_more = own_before.saturating_add(more);
+    let source_consumed = own(stage.run, id, dimension).saturating_add(own_more);
     let mut at = Some(id);
     while let Some(workspace) = at {
         let Some(open) = stage.run.open(workspace) else {
@@ -155,15 +159,25 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         let Some(limit) = meter.limits.limit(dimension) else {
             break;
         };
-        let consumed = meter.used[dimension as usize].saturating_add(more);
+        let charged = stage.charged.entry((workspace, dimension)).or_default();
+        charged.total = charged.total.saturating_add(more);
+        if workspace == id {
+            charged.own = own_more;
+        }
+        let (total, was_warned) = (charged.total, charged.is_warned);
+        let consumed = meter.used[dimension as usize].saturating_add(total);
         // What a child uses was promised to it: above, only the total counts.
         let exceeded_here = match workspace == id {
-            true => meter.is_exceeded(dimension, more),
+            true => consumed >= limit || meter.is_exceeded(dimension, own_more),
             false => consumed >= limit,
         };
         let stops = exceeded_here && can_stop(stage, workspace);
+        let is_near = meter.is_near(dimension, total, percent);
         // A warning precedes every stop.
-        if meter.is_near(dimension, more, percent) || (stops && !meter.is_warned(dimension)) {
+        if !was_warned && (is_near || (stops && !meter.is_warned(dimension))) {
+            if let Some(charged) = stage.charged.get_mut(&(workspace, dimension)) {
+                charged.is_warned = true;
+            }
             stage.push_protocol(
                 Some(workspace),
                 BudgetWarning {

@@ -344,6 +344,38 @@ fn what_was_used_below_every_threshold_is_told_at_the_end_and_never_given_back()
 }
 
 #[test]
+fn what_arrives_together_is_counted_together() {
+    let mut world = World::open();
+    let budget = Budget {
+        bandwidth_limit: Some(100),
+        ..Budget::default()
+    };
+    let id = limited(&mut world, budget, false);
+    world.ok(
+        Principal::Coordinator,
+        Command::Suspend {
+            workspace: id,
+            reason: text("r"),
+        },
+    );
+    for _ in 0..3 {
+        let new = wacp::envelope::NewEnvelope::to(
+            id,
+            wacp::role::EnvelopeType::Feedback,
+            Content {
+                bytes: 40,
+                ..Content::markdown("")
+            },
+        );
+        world.ok(Principal::Coordinator, Command::Send(Box::new(new)));
+    }
+    world.ok(Principal::Coordinator, Command::Resume { workspace: id });
+    assert_eq!(world.count("budget_warning"), 1);
+    assert_eq!(world.count("budget_exceeded"), 1);
+    assert_eq!(reason(&world, id), Some(Reason::BudgetExceeded));
+}
+
+#[test]
 fn limits_are_raised_and_never_lowered() {
     let mut world = World::open();
     let id = limited(
