@@ -7,7 +7,7 @@ use crate::{
     event::{Holder, TrailAccessDenied},
     id::{Party, UserId, WorkspaceId},
     rejection::Refusal,
-    role::Role,
+    role::{Role, delegation::deny},
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{Capability, UserState},
@@ -107,7 +107,11 @@ pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<Workspac
             },
             run.workspace(id).map(|_| id),
         ),
-        _ => return stage.refuse(Refusal::OutOfScope),
+        // Who is nobody of the run holds nothing; the attempt is on the trail.
+        _ => {
+            let denial = (Refusal::OutOfScope, None);
+            return deny(stage, principal, "read_trail", target, denial);
+        }
     };
     stage.push(place, TrailAccessDenied { holder, target });
     stage.refuse(Refusal::OutOfScope)
