@@ -11,7 +11,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{Capability, UserState},
-    workspace::Seen,
+    workspace::{Seen, visibility::sees},
 };
 
 /// What a reader sees.
@@ -48,7 +48,7 @@ pub fn scope(run: &Run, principal: Principal) -> Scope {
                 && run.permissions(open.role).is_some_and(|p| p.reads_assigned)
             {
                 list.extend(open.visibility.iter().filter_map(|seen| match seen {
-                    Seen::Workspace(id) => Some(*id),
+                    Seen::Workspace(target) => sees(run, id, *target).then_some(*target),
                     Seen::Resource(_) => None,
                 }));
             }

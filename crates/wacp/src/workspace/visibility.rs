@@ -24,16 +24,21 @@ pub fn authority_contains(authority: &[Text], resource: &str) -> bool {
     authority.iter().any(|grant| covers(grant, resource))
 }
 
-/// Whether `viewer` may read `target`'s workspace.
+/// Whether `viewer` may read `target`'s workspace. What is on its list counts
+/// while its parent sees it too: a target that moves away takes itself out of
+/// the sight of everyone who saw it through their parent.
 pub fn sees(run: &Run, viewer: WorkspaceId, target: WorkspaceId) -> bool {
-    viewer == target
-        || viewer == WorkspaceId::ROOT
-        || run.is_beneath(target, viewer)
-        || run.open(viewer).is_some_and(|open| {
-            open.visibility
-                .iter()
-                .any(|seen| matches!(seen, Seen::Workspace(id) if *id == target))
-        })
+    if viewer == target || viewer == WorkspaceId::ROOT || run.is_beneath(target, viewer) {
+        return true;
+    }
+    let Some(open) = run.open(viewer) else {
+        return false;
+    };
+    let is_listed = open
+        .visibility
+        .iter()
+        .any(|seen| matches!(seen, Seen::Workspace(id) if *id == target));
+    is_listed && sees(run, open.parent.unwrap_or(WorkspaceId::ROOT), target)
 }
 
 /// Whether `viewer` may read a resource. What it may change, it may read, in
