@@ -41,6 +41,7 @@ fn unsound(entries: &[Entry], at: usize, dice: &mut Dice) -> Entry {
     // Nothing leaves a terminal state.
     entry.time = entries[at - 1].time;
     entry.event = Event::WorkspaceStateChanged(WorkspaceStateChanged {
+        consumed: None,
         from_state: State::Closed,
         reason: None,
         to_state: State::Active,

@@ -14,6 +14,7 @@ use trail::Micros;
 use wacp::{
     Command, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects,
     id::{SignalId, WorkspaceId},
+    note,
     signal::SignalType,
 };
 
@@ -211,13 +212,16 @@ impl World {
         let (entries, refusal) = split(decide(&self.run, &order, self.now));
         self.decided(&order, &entries, refusal)?;
         self.apply(&entries)?;
+        if refusal.is_none() {
+            note(&mut self.run, &order);
+        }
         Ok(refusal)
     }
 
     /// Several orders in one commit.
     pub fn give_together(&mut self, orders: Vec<Order>, commit: Commit) -> Result<(), Wrong> {
         let mut stage = self.run.clone();
-        let mut made = Vec::new();
+        let (mut made, mut accepted) = (Vec::new(), Vec::new());
         for order in orders {
             self.remember(order.clone());
             let (entries, refusal) = split(decide(&stage, &order, self.now));
@@ -226,9 +230,19 @@ impl World {
                 apply(&mut stage, entry);
             }
             made.extend(entries);
+            if refusal.is_none() {
+                note(&mut stage, &order);
+                accepted.push(order);
+            }
         }
         match commit {
-            Commit::Kept => self.apply(&made),
+            Commit::Kept => {
+                self.apply(&made)?;
+                for order in &accepted {
+                    note(&mut self.run, order);
+                }
+                Ok(())
+            }
             Commit::Refused | Commit::Lost => Ok(()),
         }
     }

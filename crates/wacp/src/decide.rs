@@ -297,6 +297,13 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     }
 }
 
+/// Notes what an accepted order measured. Whoever decides and applies by hand
+/// calls it for every order that was not refused; entries do not tell all of it
+/// at once.
+pub fn note(run: &mut Run, order: &Order) {
+    meter::note(run, order);
+}
+
 /// Decides and, whatever the answer, applies what it recorded.
 pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Refusal>) {
     let (entries, refusal) = match decide(run, order, now) {
@@ -305,6 +312,9 @@ pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Re
     };
     for entry in &entries {
         apply(run, entry);
+    }
+    if refusal.is_none() {
+        note(run, order);
     }
     (entries, refusal)
 }

@@ -37,7 +37,7 @@ pub mod user;
 pub mod workspace;
 
 pub use command::{Command, Order, Principal};
-pub use decide::{apply, decide, step};
+pub use decide::{apply, decide, note, step};
 pub use effect::{Effect, effects};
 pub use event::{Actor, Entry, Event};
 pub use rejection::{Refusal, Rejection};

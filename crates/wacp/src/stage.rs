@@ -17,7 +17,11 @@ use crate::{
     rejection::{Refusal, Rejection},
     state::{Counters, Run},
     task::Status,
-    workspace::lifecycle::{Reason, State, Trigger, is_allowed},
+    workspace::{
+        budget::Dimension,
+        lifecycle::{Reason, State, Trigger, is_allowed},
+        meter,
+    },
 };
 
 #[derive(Debug)]
@@ -39,6 +43,18 @@ pub struct Stage<'a> {
     pub gone: BTreeSet<EnvelopeId>,
     /// Send-once rights used up or given away in this decision.
     pub spent_rights: BTreeSet<RightId>,
+    /// What this decision makes workspaces use.
+    pub charged: BTreeMap<(WorkspaceId, Dimension), Charged>,
+}
+
+/// What one decision has charged a workspace in one dimension so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Charged {
+    /// By the workspace itself.
+    pub own: u64,
+    /// By it and everything beneath it.
+    pub total: u64,
+    pub is_warned: bool,
 }
 
 pub type Decision = Result<(), Rejection>;
@@ -68,6 +84,7 @@ impl<'a> Stage<'a> {
             answered_escalations: BTreeSet::new(),
             gone: BTreeSet::new(),
             spent_rights: BTreeSet::new(),
+            charged: BTreeMap::new(),
         }
     }
 
@@ -156,9 +173,14 @@ impl<'a> Stage<'a> {
             "{workspace}: {from_state:?} to {to_state:?} by {trigger:?} is not in the table"
         );
         self.moved.insert(workspace, to_state);
+        let consumed = match to_state.is_terminal() {
+            true => meter::unwritten(self.run, workspace),
+            false => None,
+        };
         self.push(
             Some(workspace),
             WorkspaceStateChanged {
+                consumed,
                 from_state,
                 reason,
                 to_state,

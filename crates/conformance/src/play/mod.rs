@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use trail::Micros;
-use wacp::{Command, Effect, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects};
+use wacp::{
+    Command, Effect, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects, note,
+};
 
 use crate::{
     Outcome, Trouble, broken,
@@ -136,6 +138,9 @@ impl Player {
         };
         for entry in &entries {
             apply(&mut self.run, entry);
+        }
+        if refusal.is_none() {
+            note(&mut self.run, &order);
         }
         for entry in &entries {
             self.entries.push(entry.clone());

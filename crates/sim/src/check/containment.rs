@@ -4,16 +4,18 @@
 use std::sync::Arc;
 
 use wacp::{
-    Entry, Event,
+    Entry, Event, Principal, Run,
     id::WorkspaceId,
+    query::access,
     role::Text,
     workspace::{
         Seen,
         budget::{Budget, Dimension},
+        visibility::sees,
     },
 };
 
-use super::{Checker, Verdict, ensure};
+use super::{Checker, Verdict, View, ensure};
 
 #[derive(Debug)]
 struct Node {
@@ -106,6 +108,37 @@ impl Containment {
         Ok(())
     }
 
+    /// Whether it sees a workspace by the lists, each of which counts as far
+    /// as the one above it.
+    fn has_sight(&self, id: WorkspaceId, target: WorkspaceId) -> bool {
+        id == WorkspaceId::ROOT
+            || self.stands_under(target, id)
+            || self.node(id).is_ok_and(|node| {
+                node.sees.contains(&Seen::Workspace(target))
+                    && node
+                        .parent
+                        .is_none_or(|above| self.has_sight(above, target))
+            })
+    }
+
+    /// Whatever moved since: who reads a workspace has a parent that may.
+    fn check_reading(&self, run: &Run, id: WorkspaceId) -> Verdict {
+        let Some((above, _)) = self.parent_of(id)? else {
+            return Ok(());
+        };
+        for seen in &self.node(id)?.sees {
+            if let Seen::Workspace(target) = seen {
+                let reads = sees(run, id, *target)
+                    || access::scope(run, Principal::Agent(id)).contains(run, Some(*target));
+                ensure(
+                    !reads || *target == id || self.has_sight(above, *target),
+                    || format!("{id} reads {target} and its parent {above} does not"),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
     /// All of it, as it stands.
     fn check(&self, id: WorkspaceId) -> Verdict {
         let node = self.node(id)?;
@@ -128,6 +161,14 @@ impl Containment {
 impl Checker for Containment {
     fn claim(&self) -> &'static str {
         "a child sees, changes and uses no more than its parent"
+    }
+
+    fn interval(&mut self, view: &View<'_>) -> Verdict {
+        let ids = (0..self.nodes.len() as u32).map(WorkspaceId);
+        for id in ids.filter(|id| view.run.open(*id).is_some()) {
+            self.check_reading(view.run, id)?;
+        }
+        Ok(())
     }
 
     fn entry(&mut self, entry: &Entry) -> Verdict {

@@ -5,6 +5,7 @@
 //! the entries alone and by rules of their own, and share no code with the
 //! machine they watch. Each has a test that feeds it a doctored history.
 
+pub mod bandwidth;
 pub mod chain;
 pub mod containment;
 pub mod deadlines;
@@ -100,6 +101,7 @@ pub fn all() -> Vec<Box<dyn Checker>> {
         Box::new(transitions::Transitions::default()),
         Box::new(rights::Rights::default()),
         Box::new(envelopes::Envelopes::default()),
+        Box::new(bandwidth::Bandwidth::default()),
         Box::new(gates::Gates::default()),
         Box::new(gated::Gated::default()),
         Box::new(containment::Containment::default()),

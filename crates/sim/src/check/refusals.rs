@@ -39,7 +39,10 @@ impl Checker for Refusals {
         })?;
         let denied = matches!(
             refusal,
-            Refusal::PermissionDenied | Refusal::MissingCapability | Refusal::WrongScope
+            Refusal::PermissionDenied
+                | Refusal::MissingCapability
+                | Refusal::WrongScope
+                | Refusal::OutOfScope
         );
         // Before there is a run there is no trail to record it in.
         let recorded = !decided.entries.is_empty()
@@ -72,5 +75,7 @@ mod tests {
         assert_eq!(checker.decided(&decided(no, &[])), Ok(()));
         assert!(checker.decided(&decided(no, &entries)).is_err());
         assert!(checker.decided(&decided(denied, &[])).is_err());
+        let unseen = Some(Refusal::OutOfScope);
+        assert!(checker.decided(&decided(unseen, &[])).is_err());
     }
 }

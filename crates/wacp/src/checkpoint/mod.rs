@@ -170,6 +170,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
             checkpoint,
             checkpoint_type: new.checkpoint_type,
             confidence: new.confidence,
+            consumed: meter::unwritten(run, workspace),
             content: new.content,
             first_artifact,
             intent: new.intent,
@@ -199,19 +200,16 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
 
 /// Bytes are counted; what the agent reports counts only where nobody else does.
 fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
+    let mut measured = meter::unwritten(stage.run, workspace).unwrap_or_default();
     if let (Some(open), Some(usage)) = (stage.run.open(workspace), new.resource_usage) {
         let total = total(&open.register.reported, &usage);
         if open.metered {
             meter::compare(stage, workspace, &total);
         } else {
-            for dimension in meter::REPORTED {
-                let more = more(stage.run, workspace, dimension, &total);
-                if more > 0 {
-                    meter::charge(stage, workspace, dimension, more);
-                }
-            }
+            measured = measured.max(total);
         }
     }
+    meter::account(stage, workspace, &measured);
     if stage.state_of(workspace) == Some(State::Active) {
         meter::charge(
             stage,
@@ -230,12 +228,6 @@ fn total(before: &Usage, more: &Usage) -> Usage {
         tokens: before.tokens.saturating_add(more.tokens),
         trail_bytes: before.trail_bytes.saturating_add(more.trail_bytes),
     }
-}
-
-/// What an agent's new total adds to what was counted of it before.
-fn more(run: &Run, id: WorkspaceId, dimension: Dimension, total: &Usage) -> u64 {
-    let own = meter::own(run, id, dimension);
-    total.amount(dimension).saturating_sub(own)
 }
 
 fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
@@ -309,11 +301,11 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         let total = total(&open.register.reported, usage);
         open.register.reported = total;
         if !metered {
-            for dimension in meter::REPORTED {
-                let more = more(run, e.workspace, dimension, &total);
-                meter::consume(run, e.workspace, dimension, more);
-            }
+            meter::raise_all(run, e.workspace, &total);
         }
+    }
+    if let Some(totals) = &e.consumed {
+        meter::raise_all(run, e.workspace, totals);
     }
     meter::consume(
         run,

@@ -137,8 +137,9 @@ fn check_target(run: &Run, to: WorkspaceId) -> Result<(), Refusal> {
 }
 
 /// WACP §5.5. A role's send types bind always; who is reached is the right's
-/// matter, except that observers are written to by nobody. A delegate directs
-/// its whole subtree and is asked by it.
+/// matter, except that observers are written to by nobody, and nobody is
+/// written what was taken from its role. A delegate directs its whole subtree
+/// and is asked by it.
 pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeType) -> bool {
     let (Some(sender), Some(receiver)) = (run.open(from), run.open(to)) else {
         return false;
@@ -148,7 +149,7 @@ pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeTy
     else {
         return false;
     };
-    if receives.base == BaseRole::Observer {
+    if receives.base == BaseRole::Observer || receives.lost(kind) {
         return false;
     }
     let directs = sender.delegate
@@ -321,6 +322,11 @@ fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
     check_target(run, new.to)?;
     if new.check == Check::Invalid {
         return Err(Refusal::IntegrityViolation);
+    }
+    let role = run.workspace(new.to).map(Slot::role);
+    let receives = role.and_then(|role| run.permissions(role));
+    if receives.is_some_and(|receives| receives.lost(new.envelope_type)) {
+        return Err(Refusal::PermissionDenied);
     }
     Ok(())
 }

@@ -27,6 +27,9 @@ pub struct CheckpointCreated {
     #[serde(rename = "checkpoint_type")]
     pub checkpoint_type: CheckpointType,
     pub confidence: Confidence,
+    /// What the workspace itself has used in total, where no earlier entry
+    /// tells it.
+    pub consumed: Option<Usage>,
     pub content: Option<Content>,
     /// The number of the first artifact; the others follow it.
     pub first_artifact: ArtifactId,

@@ -14,7 +14,7 @@ use crate::{
     role::{Role, Taxonomy, Text},
     workspace::{
         Band, Limits, Seen,
-        budget::{Budget, Dimension},
+        budget::{Budget, Dimension, Usage},
         lifecycle::{Reason, State, Trigger},
     },
 };
@@ -61,6 +61,9 @@ pub struct RunStarted {
 /// A workspace moved along the transition table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceStateChanged {
+    /// At its end: what the workspace itself has used in total, where no
+    /// earlier entry tells it.
+    pub consumed: Option<Usage>,
     pub from_state: State,
     pub reason: Option<Reason>,
     pub to_state: State,

@@ -7,11 +7,11 @@ use crate::{
     event::{Holder, TrailAccessDenied},
     id::{Party, UserId, WorkspaceId},
     rejection::Refusal,
-    role::Role,
+    role::{Role, delegation::deny},
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{Capability, UserState},
-    workspace::Seen,
+    workspace::{Seen, visibility::sees},
 };
 
 /// What a reader sees.
@@ -48,7 +48,7 @@ pub fn scope(run: &Run, principal: Principal) -> Scope {
                 && run.permissions(open.role).is_some_and(|p| p.reads_assigned)
             {
                 list.extend(open.visibility.iter().filter_map(|seen| match seen {
-                    Seen::Workspace(id) => Some(*id),
+                    Seen::Workspace(target) => sees(run, id, *target).then_some(*target),
                     Seen::Resource(_) => None,
                 }));
             }
@@ -107,7 +107,11 @@ pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<Workspac
             },
             run.workspace(id).map(|_| id),
         ),
-        _ => return stage.refuse(Refusal::OutOfScope),
+        // Who is nobody of the run holds nothing; the attempt is on the trail.
+        _ => {
+            let denial = (Refusal::OutOfScope, None);
+            return deny(stage, principal, "read_trail", target, denial);
+        }
     };
     stage.push(place, TrailAccessDenied { holder, target });
     stage.refuse(Refusal::OutOfScope)

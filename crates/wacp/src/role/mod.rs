@@ -220,6 +220,17 @@ impl Permissions {
         self.receive.contains(&kind)
     }
 
+    /// Whether envelopes of this type were taken from the role. What its base
+    /// never lists, such as a question to a delegate, goes by the right alone.
+    pub fn lost(&self, kind: EnvelopeType) -> bool {
+        let is_base = match self.base {
+            BaseRole::Coordinator => kind == EnvelopeType::Query,
+            BaseRole::Worker => matches!(kind, EnvelopeType::Directive | EnvelopeType::Feedback),
+            BaseRole::Observer => false,
+        };
+        is_base && !self.may_receive(kind)
+    }
+
     pub fn may_emit(&self, signal: SignalType) -> bool {
         self.emit.contains(signal)
     }

@@ -184,6 +184,9 @@ fn created(run: &mut Run, e: &WorkspaceCreated, time: Micros) {
 fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
     let id = e.workspace;
     run.owed.remove(&id);
+    if let Some(totals) = &e.consumed {
+        meter::raise_all(run, id, totals);
+    }
     if e.to_state.is_terminal() {
         ended(run, e);
         return;

@@ -114,6 +114,33 @@ impl Usage {
     }
 }
 
+impl Usage {
+    /// The larger of each: totals only grow.
+    pub fn max(self, other: Usage) -> Usage {
+        Usage {
+            context: self.context.max(other.context),
+            cost_micros: self.cost_micros.max(other.cost_micros),
+            tokens: self.tokens.max(other.tokens),
+            trail_bytes: self.trail_bytes.max(other.trail_bytes),
+        }
+    }
+}
+
+/// Totals that were measured and that no entry tells yet. They are no part of
+/// the state, which entries alone make: two states are equal whatever was
+/// measured since, and after a crash the next report, being a total, says it
+/// all again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live(pub Usage);
+
+impl PartialEq for Live {
+    fn eq(&self, _: &Live) -> bool {
+        true
+    }
+}
+
+impl Eq for Live {}
+
 /// Consumption against the limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meter {
@@ -126,6 +153,9 @@ pub struct Meter {
     pub reserved: Amounts,
     /// A bit for each dimension that has had its warning.
     pub warned: u8,
+    /// By this workspace itself, as last measured.
+    #[serde(skip)]
+    pub live: Live,
 }
 
 impl Meter {

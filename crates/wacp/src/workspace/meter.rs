@@ -2,11 +2,12 @@
 //!
 //! The runtime counts wall time and bytes from the run itself. Tokens, context
 //! and cost come from a meter other than the agent where there is one, else
-//! from the agent. Totals are cumulative, so a lost report loses nothing; an
-//! entry is written when a threshold is crossed, and carries the total.
+//! from the agent. Totals are cumulative, so a lost report loses nothing. A
+//! total is written when a threshold is crossed, with each checkpoint and with
+//! the end of the workspace; until then it is only noted.
 
 use crate::{
-    command::Principal,
+    command::{Command, Order, Principal},
     event::{BudgetExceeded, BudgetWarning, LivenessWarning, ResourceDiscrepancy},
     id::WorkspaceId,
     rejection::Refusal,
@@ -75,7 +76,9 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
         return;
     };
     for dimension in REPORTED {
-        let (measured, reported) = (meter.own[dimension as usize], reported.amount(dimension));
+        let written = meter.own[dimension as usize];
+        let measured = written.max(meter.live.0.amount(dimension));
+        let reported = reported.amount(dimension);
         if meter.limits.limit(dimension).is_some() && reported != 0 && measured != reported {
             stage.push_protocol(
                 Some(id),
@@ -90,8 +93,32 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
     }
 }
 
+/// Notes the totals of an order that was accepted. They change no state and
+/// need no entry: they are written with the next one that carries totals.
+pub fn note(run: &mut Run, order: &Order) {
+    let (id, totals, by_agent) = match (&order.command, order.principal) {
+        (Command::MeterUsage { workspace, totals }, _) => (*workspace, *totals, false),
+        (Command::ReportUsage { totals }, Principal::Agent(id)) => (id, *totals, true),
+        _ => return,
+    };
+    if let Some(open) = run.open_mut(id)
+        && !(by_agent && open.metered)
+        && let Some(meter) = open.meter.as_deref_mut()
+    {
+        meter.live.0 = meter.live.0.max(totals);
+    }
+}
+
+/// What was measured of a workspace and is not written yet, as totals.
+pub fn unwritten(run: &Run, id: WorkspaceId) -> Option<Usage> {
+    let meter = run.open(id)?.meter.as_deref()?;
+    let live = meter.live.0;
+    let is_more = |dimension: Dimension| live.amount(dimension) > meter.own[dimension as usize];
+    REPORTED.into_iter().any(is_more).then_some(live)
+}
+
 /// Compares totals with the limits of the workspace and of everyone above it.
-fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
+pub fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
     for dimension in REPORTED {
         let own = own(stage.run, id, dimension);
         let more = totals.amount(dimension).saturating_sub(own);
@@ -116,7 +143,11 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         .as_deref()
         .map_or(80, |setup| setup.started.limits.budget_warning_percent);
     let mut exceeded = Vec::new();
-    let source_consumed = own(stage.run, id, dimension).saturating_add(more);
+    // One decision may charge several times, and none of it is applied yet.
+    let staged = stage.charged.get(&(id, dimension));
+    let own_before = staged.map_or(0, |charged| charged.own);
+    let own_more = own_before.saturating_add(more);
+    let source_consumed = own(stage.run, id, dimension).saturating_add(own_more);
     let mut at = Some(id);
     while let Some(workspace) = at {
         let Some(open) = stage.run.open(workspace) else {
@@ -128,15 +159,25 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         let Some(limit) = meter.limits.limit(dimension) else {
             break;
         };
-        let consumed = meter.used[dimension as usize].saturating_add(more);
+        let charged = stage.charged.entry((workspace, dimension)).or_default();
+        charged.total = charged.total.saturating_add(more);
+        if workspace == id {
+            charged.own = own_more;
+        }
+        let (total, was_warned) = (charged.total, charged.is_warned);
+        let consumed = meter.used[dimension as usize].saturating_add(total);
         // What a child uses was promised to it: above, only the total counts.
         let exceeded_here = match workspace == id {
-            true => meter.is_exceeded(dimension, more),
+            true => consumed >= limit || meter.is_exceeded(dimension, own_more),
             false => consumed >= limit,
         };
         let stops = exceeded_here && can_stop(stage, workspace);
+        let is_near = meter.is_near(dimension, total, percent);
         // A warning precedes every stop.
-        if meter.is_near(dimension, more, percent) || (stops && !meter.is_warned(dimension)) {
+        if !was_warned && (is_near || (stops && !meter.is_warned(dimension))) {
+            if let Some(charged) = stage.charged.get_mut(&(workspace, dimension)) {
+                charged.is_warned = true;
+            }
             stage.push_protocol(
                 Some(workspace),
                 BudgetWarning {
@@ -274,6 +315,13 @@ pub(crate) fn raise_to(run: &mut Run, id: WorkspaceId, dimension: Dimension, tot
     let more = total.saturating_sub(own(run, id, dimension));
     if more > 0 {
         consume(run, id, dimension, more);
+    }
+}
+
+/// Sets the totals an event tells beside what it is about.
+pub(crate) fn raise_all(run: &mut Run, id: WorkspaceId, totals: &Usage) {
+    for dimension in REPORTED {
+        raise_to(run, id, dimension, totals.amount(dimension));
     }
 }
 

@@ -24,28 +24,41 @@ pub fn authority_contains(authority: &[Text], resource: &str) -> bool {
     authority.iter().any(|grant| covers(grant, resource))
 }
 
-/// Whether `viewer` may read `target`'s workspace.
+/// Whether `viewer` may read `target`'s workspace. What is on its list counts
+/// while its parent sees it too: a target that moves away takes itself out of
+/// the sight of everyone who saw it through their parent.
 pub fn sees(run: &Run, viewer: WorkspaceId, target: WorkspaceId) -> bool {
-    viewer == target
-        || viewer == WorkspaceId::ROOT
-        || run.is_beneath(target, viewer)
-        || run.open(viewer).is_some_and(|open| {
-            open.visibility
-                .iter()
-                .any(|seen| matches!(seen, Seen::Workspace(id) if *id == target))
-        })
+    if viewer == target || viewer == WorkspaceId::ROOT || run.is_beneath(target, viewer) {
+        return true;
+    }
+    let Some(open) = run.open(viewer) else {
+        return false;
+    };
+    let is_listed = open
+        .visibility
+        .iter()
+        .any(|seen| matches!(seen, Seen::Workspace(id) if *id == target));
+    is_listed && sees(run, open.parent.unwrap_or(WorkspaceId::ROOT), target)
 }
 
-/// Whether `viewer` may read a resource. What it may change, it may read.
+/// Whether `viewer` may read a resource. What it may change, it may read, in
+/// its own workspace.
 pub fn sees_resource(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
-    viewer == WorkspaceId::ROOT
-        || run.open(viewer).is_some_and(|open| {
-            let seen = open
-                .visibility
-                .iter()
-                .any(|seen| matches!(seen, Seen::Resource(grant) if covers(grant, resource)));
-            seen || authority_contains(&open.authority, resource)
-        })
+    let changes = |id| {
+        run.open(id)
+            .is_some_and(|open| authority_contains(&open.authority, resource))
+    };
+    viewer == WorkspaceId::ROOT || is_shown(run, viewer, resource) || changes(viewer)
+}
+
+/// Whether the resource is on `viewer`'s list, and so readable wherever it is.
+/// Authority over the same name is no way into another's workspace.
+fn is_shown(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
+    run.open(viewer).is_some_and(|open| {
+        open.visibility
+            .iter()
+            .any(|seen| matches!(seen, Seen::Resource(grant) if covers(grant, resource)))
+    })
 }
 
 /// May the principal read this? Reading leaves no trace; a denial does.
@@ -63,7 +76,7 @@ pub fn read(
         Principal::Coordinator | Principal::Runtime => Ok(()),
         Principal::Agent(viewer) => {
             let may = match resource {
-                Some(resource) => sees(run, viewer, target) || sees_resource(run, viewer, resource),
+                Some(resource) => sees(run, viewer, target) || is_shown(run, viewer, resource),
                 None => sees(run, viewer, target),
             };
             let open = run

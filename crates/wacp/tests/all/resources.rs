@@ -296,6 +296,86 @@ fn a_childs_use_counts_for_everyone_above_it() {
 }
 
 #[test]
+fn what_was_used_below_every_threshold_is_told_at_the_end_and_never_given_back() {
+    for with_checkpoint in [false, true] {
+        let mut world = World::open();
+        let tokens = |limit| Budget {
+            token_limit: Some(limit),
+            ..Budget::default()
+        };
+        let top = limited(&mut world, tokens(100), true);
+        let new = NewWorkspace {
+            budget: tokens(50),
+            metered: true,
+            ..world.worker_of(top)
+        };
+        let child = world.create(new);
+        world.direct(child);
+        let totals = Usage {
+            tokens: 39,
+            ..Usage::default()
+        };
+        let measured = Command::MeterUsage {
+            workspace: child,
+            totals,
+        };
+        let entries = world.ok(Principal::Meter, measured);
+        assert!(entries.is_empty(), "no entry for each token");
+        world.ok(Principal::Agent(child), Command::ReportUsage { totals });
+        assert_eq!(world.count("resource_discrepancy"), 0, "an honest report");
+        let used = |world: &World| {
+            let meter = world.run.open(top).unwrap().meter.clone().unwrap();
+            (meter.used[0], meter.remaining(Dimension::Tokens))
+        };
+        if with_checkpoint {
+            world.checkpoint(child, vec![artifact("src/a", None, "x")]);
+            assert_eq!(used(&world), (39, Some(50)));
+        }
+        world.ok(
+            Principal::Coordinator,
+            Command::Abort {
+                workspace: child,
+                reason: None,
+            },
+        );
+        assert_eq!(used(&world), (39, Some(61)));
+        assert_eq!(world.count("budget_warning"), 0);
+    }
+}
+
+#[test]
+fn what_arrives_together_is_counted_together() {
+    let mut world = World::open();
+    let budget = Budget {
+        bandwidth_limit: Some(100),
+        ..Budget::default()
+    };
+    let id = limited(&mut world, budget, false);
+    world.ok(
+        Principal::Coordinator,
+        Command::Suspend {
+            workspace: id,
+            reason: text("r"),
+        },
+    );
+    for _ in 0..3 {
+        let new = wacp::envelope::NewEnvelope::to(
+            id,
+            wacp::role::EnvelopeType::Feedback,
+            Content {
+                bytes: 40,
+                ..Content::markdown("")
+            },
+        );
+        world.ok(Principal::Coordinator, Command::Send(Box::new(new)));
+    }
+    world.ok(Principal::Coordinator, Command::Resume { workspace: id });
+    assert_eq!(world.count("budget_warning"), 1);
+    assert_eq!(world.count("budget_exceeded"), 1);
+    assert_eq!(reason(&world, id), Some(Reason::BudgetExceeded));
+}
+
+#[test]
 fn limits_are_raised_and_never_lowered() {
     let mut world = World::open();
     let id = limited(

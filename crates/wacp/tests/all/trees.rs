@@ -56,6 +56,42 @@ pub fn reason(world: &World, id: WorkspaceId) -> Option<Reason> {
 }
 
 #[test]
+fn who_sees_a_workspace_through_its_parent_loses_it_when_it_moves_away() {
+    let mut world = World::open();
+    let bob = world.bob;
+    let top = world.create(world.worker_of(ROOT));
+    world.direct(top);
+    let middle = world.create(world.worker_of(top));
+    world.direct(middle);
+    let moved = world.create(NewWorkspace {
+        owner: Some(bob),
+        ..world.worker_of(middle)
+    });
+    let reader = world.create(NewWorkspace {
+        visibility: Arc::from([Seen::Workspace(moved)]),
+        ..world.worker_of(top)
+    });
+    let read = Command::Read {
+        workspace: moved,
+        resource: None,
+    };
+    world.ok(Principal::Agent(top), read.clone());
+    world.ok(Principal::Agent(reader), read.clone());
+    world.ok(
+        Principal::Coordinator,
+        Command::Abort {
+            workspace: middle,
+            reason: None,
+        },
+    );
+    assert_eq!(world.run.open(moved).unwrap().parent, Some(ROOT));
+    for id in [top, reader] {
+        let refusal = world.refused(Principal::Agent(id), read.clone());
+        assert_eq!(refusal, Refusal::PermissionDenied);
+    }
+}
+
+#[test]
 fn a_parents_failure_takes_its_own_children_and_hands_others_to_the_root() {
     let mut world = World::open();
     let bob = world.bob;

@@ -12,6 +12,7 @@ use wacp::{
     envelope::NewEnvelope,
     gate::config::Highway,
     id::{CheckpointId, EnvelopeId, GateId, UserId, WorkspaceId},
+    note,
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
     user::Capability,
@@ -110,7 +111,8 @@ impl World {
         principal: Principal,
         command: Command,
     ) -> Result<Vec<Entry>, Refusal> {
-        let result = decide(&self.run, &Order::new(principal, command), self.now);
+        let order = Order::new(principal, command);
+        let result = decide(&self.run, &order, self.now);
         let (entries, refusal) = match result {
             Ok(entries) => (entries, None),
             Err(rejection) => (rejection.record, Some(rejection.refusal)),
@@ -126,6 +128,9 @@ impl World {
             let read = Event::read(entry.event.event_type(), &facts).expect("facts read back");
             assert_eq!(read, entry.event);
             apply(&mut self.run, entry);
+        }
+        if refusal.is_none() {
+            note(&mut self.run, &order);
         }
         let _: Vec<Effect> = effects(&self.run, &entries);
         self.entries.extend(entries.iter().cloned());

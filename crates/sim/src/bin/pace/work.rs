@@ -11,6 +11,7 @@ use wacp::{
     gate::config::Highway,
     id::{EnvelopeId, UserId, WorkspaceId},
     integration::{Acceptance, Strategy},
+    note,
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
     workspace::{Limits, NewRun, NewWorkspace},
@@ -66,6 +67,7 @@ impl Work {
         for entry in &entries {
             apply(&mut self.run, entry);
         }
+        note(&mut self.run, &order);
         if let Some(kept) = &mut self.entries {
             kept.extend(entries);
         }
