@@ -10,7 +10,6 @@ use trail::Hash;
 
 use crate::{
     checkpoint::NewCheckpoint,
-    content::Content,
     envelope::NewEnvelope,
     escalation,
     event::{Damaged, Reference},
@@ -23,7 +22,7 @@ use crate::{
     task::{NewGraph, NewTask},
     user::{Capability, UserChange},
     workspace::{
-        Band, NewRun, NewWorkspace, Seen,
+        Band, NewRun, NewWorkspace, Seen, WindDown,
         budget::{Dimension, Usage},
     },
 };
@@ -171,12 +170,7 @@ pub enum Command {
     AbortGroup {
         group: Text,
     },
-    TerminateGracefully {
-        workspace: WorkspaceId,
-        grace_us: u64,
-        reason: Text,
-        payload: Content,
-    },
+    TerminateGracefully(Box<WindDown>),
     TransferOwnership {
         workspace: WorkspaceId,
         to: UserId,
@@ -328,7 +322,7 @@ impl Command {
             Command::Migrate { .. } => "migrate",
             Command::Abort { .. } => "abort",
             Command::AbortGroup { .. } => "abort_group",
-            Command::TerminateGracefully { .. } => "terminate_gracefully",
+            Command::TerminateGracefully(_) => "terminate_gracefully",
             Command::TransferOwnership { .. } => "transfer_ownership",
             Command::Reparent { .. } => "reparent",
             Command::ApproveDelegation { .. } => "approve_delegation",

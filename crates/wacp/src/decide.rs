@@ -18,7 +18,8 @@ use crate::{
     state::Run,
     task, user,
     workspace::{
-        adjust, creation, end, lifecycle::Reason, meter, ownership, pause, run as whole, visibility,
+        adjust, creation, end, lifecycle::Reason, meter, ownership, pause, run as whole,
+        visibility, wind_down,
     },
 };
 
@@ -155,12 +156,7 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         } => pause::migrate(stage, by, *workspace, new_agent, reason),
         C::Abort { workspace, reason } => end::abort(stage, by, *workspace, reason.as_ref()),
         C::AbortGroup { group } => end::abort_group(stage, by, group),
-        C::TerminateGracefully {
-            workspace,
-            grace_us,
-            reason,
-            payload,
-        } => adjust::terminate_gracefully(stage, by, *workspace, *grace_us, reason, *payload),
+        C::TerminateGracefully(request) => wind_down::terminate_gracefully(stage, by, request),
         C::TransferOwnership {
             workspace,
             to,

@@ -9,7 +9,7 @@ use wacp::{
     gate::config::Highway,
     integration::{Acceptance, Resolution, Salvage, Strategy},
     task::NewGraph,
-    workspace::NewRun,
+    workspace::{NewRun, WindDown},
 };
 
 use self::{
@@ -175,12 +175,15 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
         "abort_group" => Command::AbortGroup {
             group: args.text_or("group", "")?,
         },
-        "terminate_gracefully" => Command::TerminateGracefully {
-            workspace: workspace()?,
-            grace_us: args.number("grace")?.unwrap_or(60_000_000),
-            reason: reason()?,
-            payload: args.content("payload", "finish up")?,
-        },
+        "terminate_gracefully" => {
+            let grace_us = args.number("grace")?.unwrap_or(60_000_000);
+            let words = args.content("payload", "finish up")?;
+            let mut request = WindDown::of(workspace()?, grace_us, reason()?, words);
+            let mut sent = request.envelope();
+            proof::of_envelope(by, &mut sent, args)?;
+            (request.check, request.proof) = (sent.check, sent.proof);
+            Command::TerminateGracefully(Box::new(request))
+        }
         "transfer_ownership" => Command::TransferOwnership {
             workspace: workspace()?,
             to: id!("to", "u"),

@@ -41,7 +41,6 @@ pub struct Gated {
     conflicts: BTreeMap<ConflictId, WorkspaceId>,
     /// Envelopes that no gate asks about: people's and the runtime's own.
     free: BTreeSet<EnvelopeId>,
-    winds_down: Option<WorkspaceId>,
 }
 
 impl Gated {
@@ -116,7 +115,6 @@ impl Checker for Gated {
     }
 
     fn entry(&mut self, entry: &Entry) -> Verdict {
-        let winds_down = self.winds_down.take();
         match &entry.event {
             Event::GateTriggered(e) => {
                 let parent = match &e.proposal {
@@ -160,7 +158,7 @@ impl Checker for Gated {
                 self.take(about, || format!("{} was approved", e.task))
             }
             Event::EnvelopeCreated(e) => {
-                if e.from.is_none() || winds_down == Some(e.to) {
+                if e.from.is_none() {
                     self.free.insert(e.envelope);
                 }
                 Ok(())
@@ -184,9 +182,10 @@ impl Checker for Gated {
             }
             Event::ConflictResolved(e) => self.settled(e.conflict, e.strategy),
             Event::WorkspaceStateChanged(e) => self.aborted(e),
-            Event::GracefulTerminationInitiated(e) => {
-                self.winds_down = Some(e.workspace);
-                Ok(())
+            // What follows is the coordinator's abort, only later.
+            Event::GracefulTerminationInitiated(e) if self.guards(GateType::WorkspaceAbort) => {
+                let about = Yes::About(GateType::WorkspaceAbort, Subject::Workspace(e.workspace));
+                self.take(about, || format!("{} was to wind down", e.workspace))
             }
             _ => Ok(()),
         }

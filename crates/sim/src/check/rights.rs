@@ -19,8 +19,6 @@ pub struct Rights {
     once: BTreeMap<Pair, Vec<RightId>>,
     /// Sent on a right that must now be used up.
     owed: Option<(Pair, EnvelopeId)>,
-    /// The runtime writes to it in the coordinator's name (§6.10).
-    winds_down: Option<WorkspaceId>,
 }
 
 impl Rights {
@@ -50,7 +48,7 @@ impl Rights {
     }
 
     fn sent(&mut self, pair: Pair, envelope: EnvelopeId) -> Verdict {
-        if self.lasting.contains(&pair) || self.winds_down == Some(pair.1) {
+        if self.lasting.contains(&pair) {
             return Ok(());
         }
         let held = self.once.get(&pair).is_some_and(|held| !held.is_empty());
@@ -119,10 +117,6 @@ impl Checker for Rights {
             }
             _ => {}
         }
-        self.winds_down = match &entry.event {
-            Event::GracefulTerminationInitiated(e) => Some(e.workspace),
-            _ => None,
-        };
         Ok(())
     }
 }

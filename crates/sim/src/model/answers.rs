@@ -30,6 +30,7 @@ impl Model {
                 .space(*workspace)
                 .is_some_and(|space| space.conflicts.contains(conflict)),
             What::Abort(id) => self.open(*id).is_some(),
+            What::WindDown(request) => self.expect_wind_down(request).broken.is_empty(),
         };
         let decided_outside = matches!(
             question.what,
@@ -53,6 +54,7 @@ impl Model {
                 rework,
             } => self.settle(*workspace, *conflict, *rework, facts),
             What::Abort(id) => self.fail(*id, facts),
+            What::WindDown(request) => self.wind_down(request, facts),
         }
     }
 
@@ -63,7 +65,11 @@ impl Model {
             What::Deliver(letter) => self.lose(*letter),
             // The work was offered and is not wanted.
             What::Merge(id) => self.fail(*id, facts),
-            What::Create(..) | What::Salvage(_) | What::Settle { .. } | What::Abort(_) => {}
+            What::Create(..)
+            | What::Salvage(_)
+            | What::Settle { .. }
+            | What::Abort(_)
+            | What::WindDown(_) => {}
         }
     }
 

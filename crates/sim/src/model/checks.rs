@@ -8,11 +8,12 @@ use wacp::{
     role::Text,
     signal::SignalType,
     user::UserState,
-    workspace::{MAX_TEXT, NewWorkspace, lifecycle::State},
+    workspace::{MAX_TEXT, NewWorkspace, WindDown, lifecycle::State},
 };
 
 use super::{
     Expect, Model, ROOT, What, has_ended, is_at_work, outside,
+    rights::is_acceptable,
     rules::{self, Does},
 };
 
@@ -44,6 +45,19 @@ impl Model {
             ROOT => Expect::refused(Refusal::RootIsFixed),
             id => self.in_state(id, &[State::Active, State::Blocked]),
         }
+    }
+
+    /// The request to finish; who reads envelopes must be reached by one.
+    pub(super) fn expect_wind_down(&self, request: &WindDown) -> Expect {
+        let mut expect = self.pausable(request.workspace);
+        let sound = request.grace_us > 0 && is_acceptable(&request.payload);
+        let sound = sound && !is_long(&request.reason);
+        expect.rule(!sound, Refusal::InvalidStructure);
+        let space = self.open(request.workspace);
+        if space.is_some_and(|space| rules::corresponds(space.role)) {
+            expect.rules(self.expect_send(ROOT, &request.envelope()).broken);
+        }
+        expect
     }
 
     pub(super) fn expect_signal(

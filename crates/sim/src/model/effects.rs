@@ -4,12 +4,12 @@ use trail::Micros;
 use wacp::{
     Principal,
     content::Content,
-    envelope::Priority,
+    envelope::{NewEnvelope, Priority},
     gate::{GateType, Subject},
     id::{ConflictId, EnvelopeId, TaskId, WorkspaceId},
     integration::Resolution,
     signal::SignalType,
-    workspace::{NewWorkspace, lifecycle::State},
+    workspace::{NewWorkspace, WindDown, lifecycle::State},
 };
 
 use super::{
@@ -59,6 +59,33 @@ impl Model {
         // Who receives no envelopes begins with the directive of its creation.
         if let Some(envelope) = facts.envelope() {
             self.post(None, envelope, id, Priority::Normal, None);
+        }
+    }
+
+    /// An agent writes; perhaps a person is asked before it arrives.
+    pub(super) fn send(
+        &mut self,
+        from: WorkspaceId,
+        new: &NewEnvelope,
+        id: EnvelopeId,
+        facts: &mut Facts,
+    ) {
+        self.write(from, new, id);
+        let (kind, subject) = (GateType::EnvelopeDelivery, Subject::Envelope(id));
+        if self.standing(kind, subject) == Standing::Asks {
+            self.ask(kind, subject, What::Deliver(id), facts);
+        }
+    }
+
+    /// A workspace is to finish. Observers read no envelopes; they are told
+    /// otherwise.
+    pub(super) fn wind_down(&mut self, request: &WindDown, facts: &mut Facts) {
+        if let Some(began) = facts.wind_down_began {
+            let ends = Micros(began.0.saturating_add(request.grace_us as i64));
+            self.spaces[request.workspace.0 as usize].grace_ends = Some(ends);
+        }
+        if let Some(id) = facts.envelope() {
+            self.send(ROOT, &request.envelope(), id, facts);
         }
     }
 

@@ -30,6 +30,7 @@ impl What {
             What::Create(_, _, new) => Some(new.parent),
             What::Merge(id) | What::Salvage(id) | What::Abort(id) => Some(*id),
             What::Settle { workspace, .. } => Some(*workspace),
+            What::WindDown(request) => Some(request.workspace),
             What::Approve(_) | What::Deliver(_) => None,
         }
     }

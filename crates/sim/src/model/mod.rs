@@ -36,7 +36,7 @@ use wacp::{
     right::RightKind,
     role::{Role, Text},
     user::{Capability, UserState},
-    workspace::{Band, NewWorkspace, lifecycle::State},
+    workspace::{Band, NewWorkspace, WindDown, lifecycle::State},
 };
 
 pub use compare::compare;
@@ -164,6 +164,7 @@ enum What {
         rework: bool,
     },
     Abort(WorkspaceId),
+    WindDown(Box<WindDown>),
 }
 
 impl Model {

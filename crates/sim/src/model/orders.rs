@@ -176,15 +176,9 @@ impl Model {
             C::SetPriority { workspace, .. } => {
                 self.in_state(*workspace, &[State::Active, State::Blocked])
             }
-            C::TerminateGracefully {
-                workspace,
-                grace_us,
-                reason,
-                payload,
-            } => {
-                let mut expect = self.pausable(*workspace);
-                let sound = *grace_us > 0 && is_acceptable(payload) && !is_long(reason);
-                expect.rule(!sound, Refusal::InvalidStructure);
+            C::TerminateGracefully(request) => {
+                let mut expect = self.expect_wind_down(request);
+                expect.rules(self.abort_gate(request.workspace));
                 expect
             }
             C::TransferOwnership {

@@ -111,7 +111,7 @@ impl Model {
             | C::SetGroupPriority { .. }
             | C::Migrate { .. }
             | C::AbortGroup { .. }
-            | C::TerminateGracefully { .. }
+            | C::TerminateGracefully(_)
             | C::Reparent { .. }
             | C::CreateRight { .. }
             | C::RevokeRight { .. }
@@ -213,6 +213,7 @@ impl Model {
             What::Deliver(letter) => self.letter(*letter).and_then(|l| self.owner(l.to)),
             What::Merge(id) | What::Salvage(id) | What::Abort(id) => self.owner(*id),
             What::Settle { workspace, .. } => self.owner(*workspace),
+            What::WindDown(request) => self.owner(request.workspace),
         };
         self.person_may(user, needs, owner)
     }

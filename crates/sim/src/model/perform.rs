@@ -33,11 +33,7 @@ impl Model {
                     Principal::Agent(from) => from,
                     _ => ROOT,
                 };
-                self.write(from, new, id);
-                let (kind, subject) = (GateType::EnvelopeDelivery, Subject::Envelope(id));
-                if self.standing(kind, subject) == Standing::Asks {
-                    self.ask(kind, subject, What::Deliver(id), facts);
-                }
+                self.send(from, new, id, facts);
             }
             C::Inject(new) => {
                 if let Some(id) = facts.envelope() {
@@ -101,20 +97,19 @@ impl Model {
                     }
                 }
             }
-            C::TerminateGracefully {
-                workspace,
-                grace_us,
-                payload,
-                ..
-            } => {
-                if let Some(began) = facts.wind_down_began {
-                    let ends = Micros(began.0.saturating_add(*grace_us as i64));
-                    self.spaces[workspace.0 as usize].grace_ends = Some(ends);
-                }
-                // Observers read no envelopes; they are told otherwise.
-                if let Some(id) = facts.envelope() {
-                    let (to, words) = (*workspace, Some(*payload));
-                    self.post(Some(ROOT), id, to, Priority::Urgent, words);
+            C::TerminateGracefully(request) => {
+                let (kind, subject) = (
+                    GateType::WorkspaceAbort,
+                    Subject::Workspace(request.workspace),
+                );
+                match self.standing(kind, subject) {
+                    Standing::Asks => {
+                        self.ask(kind, subject, What::WindDown(request.clone()), facts);
+                    }
+                    _ => {
+                        self.take_up(kind, subject);
+                        self.wind_down(request, facts);
+                    }
                 }
             }
             C::SetPriority {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wacp::{
     Command, Principal,
     id::WorkspaceId,
-    workspace::{Band, Seen, budget::Dimension, lifecycle::State},
+    workspace::{Band, Seen, WindDown, budget::Dimension, lifecycle::State},
 };
 
 use super::{Kind, kind};
@@ -163,12 +163,12 @@ fn abort(player: &mut Player<'_>) -> (Principal, Command) {
 }
 
 fn terminate_gracefully(player: &mut Player<'_>) -> (Principal, Command) {
-    let command = Command::TerminateGracefully {
-        workspace: player.in_state(&AT_WORK),
-        grace_us: if player.dice.chance(4) { 0 } else { 10_000_000 },
-        reason: player.words("late"),
-        payload: player.content(),
-    };
+    let workspace = player.in_state(&AT_WORK);
+    let grace_us = if player.dice.chance(4) { 0 } else { 10_000_000 };
+    let reason = player.words("late");
+    let mut request = WindDown::of(workspace, grace_us, reason, player.content());
+    request.check = player.check();
+    let command = Command::TerminateGracefully(Box::new(request));
     (Principal::Coordinator, command)
 }
 

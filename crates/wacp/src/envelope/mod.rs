@@ -20,7 +20,7 @@ pub mod send;
 
 pub use apply::{acknowledged, pause_or_resume};
 pub use delivery::{acknowledge, drain, drain_with, post_directive, redeliver, reject_pending};
-pub use send::{Post, inject, post, send};
+pub use send::{Post, check_sent, dispatch, inject, post, send, turn_away};
 
 /// Redeliveries after the first attempt (WACP §12.5).
 pub const MAX_REDELIVERIES: u8 = 3;

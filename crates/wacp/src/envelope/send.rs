@@ -36,18 +36,37 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
             );
         }
     };
+    match check_sent(stage.run, from, new) {
+        Ok(_) => dispatch(stage, from, new, None),
+        Err(refusal) => turn_away(stage, from, new, refusal),
+    }
+}
+
+/// Records that an agent's envelope was not accepted, and refuses.
+pub fn turn_away(
+    stage: &mut Stage<'_>,
+    from: WorkspaceId,
+    new: &NewEnvelope,
+    refusal: Refusal,
+) -> Decision {
+    if refusal == Refusal::IntegrityViolation {
+        integrity::violation(stage, from, Damaged::NewEnvelope);
+    }
+    let place = stage.run.workspace(from).map(|_| from);
+    stage.push_protocol(place, rejected(None, Some(from), new, refusal));
+    stage.refuse(refusal)
+}
+
+/// Sends what was checked, on the right that it uses. With a period, it is the
+/// request to wind down.
+pub fn dispatch(
+    stage: &mut Stage<'_>,
+    from: WorkspaceId,
+    new: &NewEnvelope,
+    grace_us: Option<u64>,
+) -> Decision {
     let run = stage.run;
-    let used = match check(run, from, new) {
-        Ok(used) => used,
-        Err(refusal) => {
-            if refusal == Refusal::IntegrityViolation {
-                integrity::violation(stage, from, Damaged::NewEnvelope);
-            }
-            let place = run.workspace(from).map(|_| from);
-            stage.push_protocol(place, rejected(None, Some(from), new, refusal));
-            return stage.refuse(refusal);
-        }
-    };
+    let used = check_sent(run, from, new)?;
     let originator = run.workspace(from).map_or(Party::System, Slot::originator);
     let post = Post {
         from: Some(from),
@@ -60,7 +79,7 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
         originator,
         rights: new.rights.clone(),
         proof: new.proof,
-        grace_us: None,
+        grace_us,
     };
     accept(stage, post, used)?;
     Ok(())
@@ -82,7 +101,7 @@ fn rejected(
 }
 
 /// Everything an agent's envelope must satisfy; gives the right it uses.
-fn check(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use, Refusal> {
+pub fn check_sent(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use, Refusal> {
     let sender = run.open(from).ok_or(match run.workspace(from) {
         Some(_) => Refusal::PermissionDenied,
         None => Refusal::TargetNotFound,

@@ -20,7 +20,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     task, user,
-    workspace::{MAX_TEXT, NewWorkspace, creation, end, lifecycle::Reason},
+    workspace::{MAX_TEXT, NewWorkspace, creation, end, lifecycle::Reason, wind_down},
 };
 
 /// A person answers.
@@ -185,6 +185,7 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
             workspace,
             ..
         } => integration::conflict::find(run, *workspace, *conflict).is_some(),
+        Proposal::WindDown(request) => wind_down::is_possible(run, request),
         Proposal::WorkspaceAbort { workspace, .. } => run.open(*workspace).is_some(),
     }
 }
@@ -256,6 +257,10 @@ fn proceed(
             };
             integration::perform_resolution(stage, *workspace, *conflict, &resolution);
         }
+        (Proposal::WindDown(request), _) => {
+            // Its envelope is new: no question about it can stand in the way.
+            wind_down::perform(stage, request).ok();
+        }
         (Proposal::WorkspaceAbort { workspace, .. }, _) => {
             end::perform_abort(stage, *workspace, false);
         }
@@ -293,6 +298,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
         // It stays conflicted or failed, or goes on as it was.
         Proposal::ConflictResolution { .. }
         | Proposal::Salvage { .. }
+        | Proposal::WindDown(_)
         | Proposal::WorkspaceAbort { .. } => {}
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     state::Slot,
     task::{Estimate, Priority},
     user::Capability,
-    workspace::{Band, NewWorkspace, Seen, budget::Budget},
+    workspace::{Band, NewWorkspace, Seen, WindDown, budget::Budget},
 };
 
 pub mod answer;
@@ -140,6 +140,7 @@ pub enum Proposal {
         resource_estimate: Option<Estimate>,
         task: TaskId,
     },
+    WindDown(Box<WindDown>),
     WorkspaceAbort {
         reason: Option<Text>,
         workspace: WorkspaceId,
@@ -161,6 +162,7 @@ impl Proposal {
             Proposal::Integration { acceptance, .. } => Some(acceptance.workspace),
             Proposal::Salvage { salvage, .. } => Some(salvage.workspace),
             Proposal::TaskApproval { .. } => None,
+            Proposal::WindDown(request) => Some(request.workspace),
             Proposal::WorkspaceAbort { workspace, .. } => Some(*workspace),
             Proposal::WorkspaceCreate { new, .. } => Some(new.parent),
         }
@@ -293,7 +295,9 @@ pub fn ask(
     let timeout_at = setting
         .timeout_us
         .map(|us| Micros(stage.next_time().0.saturating_add(us as i64)));
-    let earlier = run.gates.len() as u32 + (gate.0 - run.next.gates);
+    // Answered a moment ago is not before it, asked a moment ago is.
+    let waiting = (run.gates.len() - stage.answered_gates.len()) as u32;
+    let earlier = waiting + (gate.0 - run.next.gates);
     stage.push(
         workspace,
         Box::new(GateTriggered {

@@ -1,21 +1,15 @@
 //! What may change about a workspace while it lives: what it sees, how urgent
-//! it is, how much it may use, and the request to finish (WACP §6.4, §6.6,
-//! §6.8, §6.10).
+//! it is, how much it may use (WACP §6.4, §6.6, §6.8).
 
 use std::sync::Arc;
 
 use crate::{
     command::Principal,
-    content::Content,
-    envelope::{self, Origin, Priority},
-    event::{
-        BatchPriorityChanged, BudgetModified, GracefulTerminationInitiated, PriorityChanged,
-        VisibilityGranted,
-    },
-    id::{Party, WorkspaceId},
+    event::{BatchPriorityChanged, BudgetModified, PriorityChanged, VisibilityGranted},
+    id::WorkspaceId,
     rejection::Refusal,
     role::{
-        EnvelopeType, Text,
+        Text,
         delegation::{Act, coordinator_only, managed},
     },
     stage::{Decision, Stage},
@@ -230,60 +224,5 @@ pub fn raise_budget(
             workspace: id,
         },
     );
-    Ok(())
-}
-
-/// Asks an agent to finish within a period (WACP §6.10).
-pub fn terminate_gracefully(
-    stage: &mut Stage<'_>,
-    principal: Principal,
-    id: WorkspaceId,
-    grace_us: u64,
-    reason: &Text,
-    payload: Content,
-) -> Decision {
-    coordinator_only(stage, principal, "terminate_gracefully", Some(id))?;
-    if id == WorkspaceId::ROOT {
-        return stage.refuse(Refusal::RootIsFixed);
-    }
-    if let Err(refusal) = in_state(stage, id, &[State::Active, State::Blocked]) {
-        return stage.refuse(refusal);
-    }
-    let valid = (1..=i64::MAX as u64 / 4).contains(&grace_us);
-    if !valid || !payload.is_acceptable() || reason.chars().count() > MAX_TEXT {
-        return stage.refuse(Refusal::InvalidStructure);
-    }
-    stage.push(
-        Some(id),
-        GracefulTerminationInitiated {
-            grace_us,
-            reason: reason.clone(),
-            workspace: id,
-        },
-    );
-    let observes = stage
-        .run
-        .open(id)
-        .and_then(|open| stage.run.permissions(open.role))
-        .is_none_or(|permissions| !permissions.may_receive(EnvelopeType::Feedback));
-    // An observer reads no envelopes; its agent is told by the runtime alone.
-    if !observes {
-        envelope::post(
-            stage,
-            envelope::Post {
-                from: Some(WorkspaceId::ROOT),
-                to: id,
-                envelope_type: EnvelopeType::Feedback,
-                payload,
-                priority: Priority::Urgent,
-                in_reply_to: None,
-                origin: Origin::Agent,
-                originator: Party::System,
-                rights: Arc::from([]),
-                proof: None,
-                grace_us: Some(grace_us),
-            },
-        );
-    }
     Ok(())
 }

@@ -25,10 +25,12 @@ pub mod ownership;
 pub mod pause;
 pub mod run;
 pub mod visibility;
+pub mod wind_down;
 
 use budget::{Budget, Meter};
 pub use deadline::Deadline;
 use lifecycle::{Reason, State};
+pub use wind_down::WindDown;
 
 /// How urgent a workspace is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use wacp::{
     signal::SignalType,
     state::Slot,
     workspace::{
-        NewWorkspace,
+        NewWorkspace, WindDown,
         budget::{Budget, Dimension, Usage},
         lifecycle::{Reason, State},
     },
@@ -510,11 +510,11 @@ fn silence_is_warned_about_again_and_again_and_never_fatal() {
 
 #[test]
 fn a_request_to_finish_is_answered_with_complete_or_ends_the_workspace() {
-    let terminate = |workspace| Command::TerminateGracefully {
-        workspace,
-        grace_us: 30 * SECOND as u64,
-        reason: text("enough"),
-        payload: Content::markdown("please finish"),
+    let terminate = |workspace| {
+        let words = Content::markdown("please finish");
+        let period = 30 * SECOND as u64;
+        let request = WindDown::of(workspace, period, text("enough"), words);
+        Command::TerminateGracefully(Box::new(request))
     };
     let mut world = World::open();
     let (slow, quick) = (world.active(), world.active());

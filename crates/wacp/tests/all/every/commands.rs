@@ -18,7 +18,7 @@ use wacp::{
     signal::SignalType,
     task::{NewGraph, NewTask},
     workspace::{
-        Band, NewWorkspace, Seen,
+        Band, NewWorkspace, Seen, WindDown,
         budget::{Budget, Dimension},
         lifecycle::State,
     },
@@ -152,12 +152,7 @@ fn command(name: &str, world: &World, id: WorkspaceId) -> (Principal, Command) {
         ),
         "terminate" => (
             coordinator,
-            Command::TerminateGracefully {
-                workspace: id,
-                grace_us: 1_000_000,
-                reason: text("r"),
-                payload: content,
-            },
+            Command::TerminateGracefully(Box::new(WindDown::of(id, 1_000_000, text("r"), content))),
         ),
         "transfer" => (
             coordinator,
@@ -399,7 +394,7 @@ fn is_in_the_table(command: &Command) -> bool {
         | C::Migrate { .. }
         | C::Abort { .. }
         | C::AbortGroup { .. }
-        | C::TerminateGracefully { .. }
+        | C::TerminateGracefully(_)
         | C::TransferOwnership { .. }
         | C::Reparent { .. }
         | C::ApproveDelegation { .. }

@@ -14,7 +14,7 @@ use wacp::{
     role::EnvelopeType,
     signal::SignalType,
     workspace::{
-        NewWorkspace,
+        NewWorkspace, WindDown,
         budget::{Budget, Usage},
         lifecycle::State,
     },
@@ -160,12 +160,12 @@ fn orders(world: &World, top: WorkspaceId, id: WorkspaceId) -> Vec<(Principal, C
         ),
         (
             coordinator,
-            Command::TerminateGracefully {
-                workspace: id,
-                grace_us: 1_000_000,
-                reason: text("enough"),
-                payload: content,
-            },
+            Command::TerminateGracefully(Box::new(WindDown::of(
+                id,
+                1_000_000,
+                text("enough"),
+                content,
+            ))),
         ),
     ];
     let signals = SignalType::ALL.into_iter();
