@@ -215,7 +215,7 @@ impl Model {
                 expect
             }
             C::Revise { workspace } | C::Reject { workspace } => {
-                self.in_state(*workspace, &[State::Integrating, State::Conflicted])
+                self.in_state(*workspace, &[State::Integrating])
             }
             C::ResolveConflict {
                 workspace,

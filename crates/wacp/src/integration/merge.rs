@@ -277,6 +277,7 @@ impl Merging<'_> {
 }
 
 /// Revise or reject: the workspace fails, the work can be done again elsewhere.
+/// Once the merge has conflicts, each is settled, and at its own gate.
 pub fn refuse_work(
     stage: &mut Stage<'_>,
     principal: Principal,
@@ -288,7 +289,7 @@ pub fn refuse_work(
     match stage.run.state_of(id) {
         None => stage.refuse(Refusal::TargetNotFound),
         Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),
-        Some(State::Integrating | State::Conflicted) if id != WorkspaceId::ROOT => {
+        Some(State::Integrating) if id != WorkspaceId::ROOT => {
             end::fail(stage, id, reason);
             Ok(())
         }

@@ -266,11 +266,7 @@ impl Reason {
                 Integrating,
             ) => T::IntegrationError,
             (
-                Reason::AgentRework
-                | Reason::GateRejectedByHuman
-                | Reason::GateRejectedByFallback
-                | Reason::Rejected
-                | Reason::RevisionRequired,
+                Reason::AgentRework | Reason::GateRejectedByHuman | Reason::GateRejectedByFallback,
                 Conflicted,
             ) => T::ConflictUnresolvable,
             _ => T::Aborted,

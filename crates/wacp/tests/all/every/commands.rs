@@ -54,8 +54,8 @@ const COMMANDS: &str = "
     inject             +    +      +       +         +         x           x          t      t
     checkpoint         s    +      s       s         s         s           s          t      t
     accept             s    s      s       s         s         +           s          t      t
-    revise             s    s      s       s         s         +           +          t      t
-    reject             s    s      s       s         s         +           +          t      t
+    revise             s    s      s       s         s         +           s          t      t
+    reject             s    s      s       s         s         +           s          t      t
     resolve            k    k      k       k         k         k           +          k      k
     salvage            f    f      f       f         f         f           f          f      +
     create_child       s    +      +       s         s         s           s          t      t
