@@ -33,8 +33,9 @@ impl Checker for Originators {
                 let cause = e.cause.and_then(|envelope| self.injected.get(&envelope));
                 let inherited = e.parent.and_then(|parent| self.known.get(&parent));
                 let expected = match (cause, entry.actor) {
+                    // What a person creates, nobody else is the cause of.
+                    (_, Actor::User(user)) => Party::User(user),
                     (Some(user), _) => Party::User(*user),
-                    (None, Actor::User(user)) => Party::User(user),
                     _ => inherited.copied().unwrap_or(Party::System),
                 };
                 self.known.insert(e.workspace, e.originator);

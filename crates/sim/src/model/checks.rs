@@ -153,7 +153,12 @@ impl Model {
             (None, Principal::User(user)) => Some(user),
             (None, _) => None,
         };
-        if person.is_some() && matches!(by, Principal::Agent(_)) {
+        let speaks_for = match by {
+            Principal::Agent(_) => person.is_none(),
+            Principal::User(user) => person == Some(user),
+            _ => true,
+        };
+        if !speaks_for {
             return Err(Refusal::UnknownCause);
         }
         let originator = person.map_or(parent.originator, Party::User);

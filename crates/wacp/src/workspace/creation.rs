@@ -170,8 +170,14 @@ fn parties(
             _ => None,
         },
     };
-    // Only the coordinator acts on an injection; below it origin is inherited.
-    if injector.is_some() && matches!(principal, Principal::Agent(_)) {
+    // Only the coordinator acts on another's injection: below it origin is
+    // inherited, and a person is the cause of what they create themselves.
+    let acts = match (principal, injector) {
+        (Principal::Agent(_), Some(_)) => false,
+        (Principal::User(user), Some(injector)) => user == injector,
+        _ => true,
+    };
+    if !acts {
         return Err(Refusal::UnknownCause);
     }
     let originator = injector.map_or(parent_originator, Party::User);
