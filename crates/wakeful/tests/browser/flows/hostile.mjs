@@ -43,7 +43,7 @@ function look(topHeight) {
     const theirs = /^(https?:\/\/|mailto:)/.test(href) && link.target === "_blank" && link.rel === "noopener noreferrer nofollow";
     if (!ours && !(theirs && link.closest(".details, .standing"))) wrong.push(`a link: ${told(link)}`);
   }
-  const attributes = new Set("lang charset name content rel type href src class id tabindex role title dir target method action for value maxlength placeholder autocapitalize autocomplete spellcheck required pattern inputmode list rows open formnovalidate selected hidden disabled checked autofocus download colspan start datetime".split(" "));
+  const attributes = new Set("lang charset name content rel type href src class id tabindex role title dir target method action for value maxlength placeholder autocapitalize autocomplete spellcheck required pattern inputmode list rows open form formnovalidate selected hidden disabled checked autofocus download colspan start datetime".split(" "));
   const ids = new Set();
   for (const one of document.getElementsByTagName("*")) {
     for (const { name, value } of one.attributes) {
