@@ -86,7 +86,7 @@ function look(topHeight) {
   if (item) {
     only("article.item > h1");
     only("article.item > .history");
-    if (item.dataset.open === "true") only("article.item > .answer .verdicts");
+    if (item.dataset.open === "true") only("article.item > .verdicts");
     else only("article.item > .standing");
   }
   return wrong;
