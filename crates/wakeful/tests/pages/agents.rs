@@ -85,7 +85,7 @@ async fn what_cannot_be_is_refused_on_the_page_and_changes_nothing() {
     ann.refused("/agents/keys/rotate", &rotate, 404, "There is no key")
         .await;
     let rotate = [("key_id", "key_0"), ("overlap_seconds", "soon")];
-    ann.refused("/agents/keys/rotate", &rotate, 422, "overlap_seconds")
+    ann.refused("/agents/keys/rotate", &rotate, 422, "It must be from 0 to")
         .await;
     ann.refused(
         "/agents/keys/revoke",
