@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use axum::{
     extract::{RawQuery, State},
-    response::Response,
+    response::{IntoResponse, Redirect, Response},
 };
 use engine::Row;
 use maud::{Markup, html};
@@ -19,6 +19,7 @@ use crate::{
     pages::{
         by_agent,
         filter::{Filter, controls},
+        form::pairs,
         layout::{page, token},
         session::Signed,
         when,
@@ -200,6 +201,26 @@ pub async fn needs_you(
         }
     };
     Ok(page(&signed, "/", "Inbox", main))
+}
+
+/// To the next that waits, in the order of the list; to the list if none does.
+pub async fn onward(
+    State(app): State<App>,
+    signed: Signed,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let after = pairs(&query).find(|(name, _)| name == "after");
+    let after = after.and_then(|(_, id)| id.parse::<Uuid>().ok());
+    let eyes = Eyes::of(&app, &signed).await?;
+    let kinds = [Kind::Alert, Kind::Question, Kind::Output];
+    let sections = eyes.open(&Filter::default(), kinds).await?;
+    let rows = sections.iter().flat_map(|section| &section.rows);
+    let waiting = rows.filter(|row| row.held().is_none() || Some(row.row.id) == after);
+    let waiting: Vec<Uuid> = waiting.map(|row| row.row.id).collect();
+    let at = waiting.iter().position(|id| Some(*id) == after);
+    let next = at.map_or(waiting.first(), |at| waiting.get(at + 1));
+    let to = next.map_or("/".to_owned(), |id| format!("/items/{id}"));
+    Ok(Redirect::to(&to).into_response())
 }
 
 /// What waits, under the names of its types.

@@ -11,17 +11,16 @@ use engine::{
 };
 use maud::{Markup, html};
 use serde_json::value::RawValue;
-use store::Aside;
 use trail::Micros;
 use uuid::Uuid;
-use wake::{Kind, Status};
+use wake::Status;
 
 use crate::{
     App, Problem,
     api::inbox::{self as api, asked},
     pages::{
         answer::{self, Draft},
-        form::{SignedForm, pairs},
+        form::SignedForm,
         inbox::SNOOZED,
         layout::{page, token},
         owner::{self, OwnerForm},
@@ -370,41 +369,6 @@ fn outcome(entry: &Entry) -> Markup {
         @if let Some(status) = facts["http_status"].as_u64() { "HTTP " (status) " " }
         @if let Some(error) = facts["error"].as_str() { bdi .hint { (show::text(error)) } " " }
     }
-}
-
-/// To the next that waits, in the order of the inbox; to the inbox if none does.
-pub async fn onward(
-    State(app): State<App>,
-    signed: Signed,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    let after = pairs(&query).find(|(name, _)| name == "after");
-    let after = after.and_then(|(_, id)| id.parse::<Uuid>().ok());
-    let now = app.shared().clock.now();
-    for kind in [Kind::Alert, Kind::Question, Kind::Output] {
-        let ask = InboxAsk {
-            kinds: vec![kind],
-            statuses: vec![Status::Pending],
-            aside: Some(Aside {
-                name: signed.user.name.clone(),
-                now,
-                only: false,
-            }),
-            limit: CHANGED,
-            ..InboxAsk::default()
-        };
-        let waiting = app.shared().inbox(ask).await?.rows;
-        let open = |row: &&Row| row.held().is_none();
-        let mut waiting = waiting.iter().filter(open).map(|row| row.row.id);
-        // Those after it, or from the top.
-        let all: Vec<Uuid> = waiting.by_ref().collect();
-        let at = all.iter().position(|id| Some(*id) == after);
-        let next = at.map_or(all.first(), |at| all.get(at + 1));
-        if let Some(id) = next {
-            return Ok(Redirect::to(&format!("/items/{id}")).into_response());
-        }
-    }
-    Ok(Redirect::to("/").into_response())
 }
 
 /// Earlier ones of the same agent: among those that changed last, and those

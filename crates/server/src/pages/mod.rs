@@ -59,7 +59,7 @@ pub fn router() -> Router<App> {
             "/answers/undo",
             get(answer::to_inbox).post(answer::undo_many),
         )
-        .route("/next", get(item::onward))
+        .route("/next", get(inbox::onward))
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(
             "/sign-in/{secret}",

@@ -35,12 +35,14 @@ const FORM_BYTES: usize = 8 << 10;
 pub type Cookie = [(header::HeaderName, HeaderValue); 1];
 
 pub async fn page(RawQuery(query): RawQuery) -> Response {
-    let query = query.unwrap_or_default();
-    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    let next = pairs.find(|(name, _)| name == "next");
-    let next = next.map(|(_, path)| path.into_owned()).unwrap_or_default();
-    let page = form("", &next, None);
+    let page = form("", &next(&query).unwrap_or_default(), None);
     plain(StatusCode::OK, "Sign in", page)
+}
+
+/// Where one wants to be once signed in.
+fn next(query: &Option<String>) -> Option<String> {
+    let mut pairs = pairs(query);
+    pairs.find_map(|(name, path)| (name == "next").then_some(path))
 }
 
 fn form(name: &str, next: &str, fault: Option<&str>) -> Markup {
@@ -149,9 +151,9 @@ pub async fn with_link(
     match enter(&app, &headers, command).await {
         Some(cookie) => {
             // To choose a password, unless the link says where else.
-            let next = pairs(&query).find(|(name, _)| name == "next");
-            let next = next.map_or("/you".to_owned(), |(_, next)| here(&next).to_owned());
-            Ok((cookie, Redirect::to(&next)).into_response())
+            let next = next(&query);
+            let next = next.as_deref().map_or("/you", here);
+            Ok((cookie, Redirect::to(next)).into_response())
         }
         None => {
             app.failures.count(peer.address);

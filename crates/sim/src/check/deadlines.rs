@@ -53,9 +53,8 @@ mod tests {
         history::such(200, |world| world.run.next_deadline().is_some())
     }
 
-    #[test]
-    fn a_tick_that_does_nothing_is_seen() {
-        let world = waiting();
+    /// One that has seen a tick come to nothing.
+    fn ticked(world: &World) -> Deadlines {
         let order = Order::new(Principal::Runtime, Command::Tick);
         let tick = Decided {
             order: &order,
@@ -63,23 +62,22 @@ mod tests {
             refusal: None,
         };
         let mut checker = Deadlines::default();
-        assert_eq!(checker.commit(&history::view(&world)), Ok(()));
+        assert_eq!(checker.commit(&history::view(world)), Ok(()));
         assert_eq!(checker.decided(&tick), Ok(()));
+        checker
+    }
+
+    #[test]
+    fn a_tick_that_does_nothing_is_seen() {
+        let world = waiting();
+        let mut checker = ticked(&world);
         assert!(checker.commit(&history::view(&world)).is_err());
     }
 
     #[test]
     fn a_tick_that_sets_something_in_the_past_is_seen() {
         let mut world = waiting();
-        let order = Order::new(Principal::Runtime, Command::Tick);
-        let tick = Decided {
-            order: &order,
-            entries: &[],
-            refusal: None,
-        };
-        let mut checker = Deadlines::default();
-        assert_eq!(checker.commit(&history::view(&world)), Ok(()));
-        assert_eq!(checker.decided(&tick), Ok(()));
+        let mut checker = ticked(&world);
         let past = Deadline::Timeout(wacp::id::WorkspaceId(1));
         world.run.deadlines.insert((Micros(0), past));
         assert!(checker.commit(&history::view(&world)).is_err());

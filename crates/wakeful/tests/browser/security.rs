@@ -78,7 +78,7 @@ fn no_page_and_no_form_is_left_out_of_these_tests() {
         // Where only a form is sent to, one who comes by is led away.
         let leads_away = [
             "get(item::back_to)",
-            "get(item::onward)",
+            "get(inbox::onward)",
             "get(answer::to_inbox)",
         ];
         let leads_away = leads_away.iter().any(|away| route.contains(away));
