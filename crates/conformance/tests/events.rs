@@ -173,6 +173,7 @@ fn every_closed_set_and_every_shape_is_documented_as_it_is() {
         set::<workspace::budget::Budget>("budget"),
         set::<content::Content>("content"),
         set::<task::Estimate>("estimate"),
+        set::<integrity::Proof>("proof"),
         set::<event::RunStarted>("run"),
         set::<workspace::budget::Usage>("usage"),
     ];

@@ -7,6 +7,7 @@ use wacp::{
 };
 
 use crate::{
+    check::standing,
     damage,
     player::text,
     world::{Commit, World, Wrong},
@@ -201,6 +202,7 @@ impl World {
             let sentence = format!("announced and not made good: {:?}", run.owed);
             return Err(Wrong::new(TWICE, sentence));
         }
+        standing::stands(&run).map_err(|sentence| Wrong::new(RESTART, sentence))?;
         recovers_once(&run, self.now)
     }
 }
