@@ -14,7 +14,7 @@ use conformance::{
 };
 use serde::de::DeserializeOwned;
 use wacp::{Entry, Event, checkpoint, content, envelope, escalation, event, gate};
-use wacp::{integration, right, signal, task, user, workspace};
+use wacp::{integration, integrity, right, signal, task, user, workspace};
 
 fn place(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
