@@ -150,7 +150,12 @@ fn check_modification(
                 if !shown.all(may) {
                     return Err(Refusal::VisibilityNotContained);
                 }
-                creation::check(run, *by, &changed(new, Some(change))).map(|_| ())
+                // What could not be created as it was proposed either is not
+                // the fault of the change, and is no question any more.
+                match creation::check(run, *by, &changed(new, Some(change))) {
+                    Err(refusal) if creation::check(run, *by, new).is_ok() => Err(refusal),
+                    _ => Ok(()),
+                }
             }
             _ => Err(Refusal::NotModifiable),
         },

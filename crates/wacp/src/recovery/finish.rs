@@ -148,7 +148,7 @@ fn tasks(stage: &mut Stage<'_>) {
         match slot {
             Slot::Open(open) if is_sealed(open.state) => {
                 let status = stage.task_status(task);
-                if status.is_some_and(|status| status != Status::Completed) {
+                if status.is_some_and(|status| status.may_become(Status::Completed)) {
                     task::complete(stage, workspace);
                 }
             }
