@@ -3,7 +3,8 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Entry, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot, step,
+    Command, Entry, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot,
+    step,
 };
 
 use crate::{

@@ -74,6 +74,8 @@ await flow("onward", async (stage) => {
     await row(page, update).locator(".head").click();
     await page.locator(".verdicts").getByRole("button", { name: "Approve" }).click();
     await page.locator(".standing").waitFor();
+    // Until then they stand in the list.
+    for (const id of [second, update]) await final(id);
   }
 
   // Without a script the server knows the way.
