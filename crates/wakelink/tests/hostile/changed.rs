@@ -172,7 +172,7 @@ fn a_hello_that_was_changed_leads_to_no_confirmed_session() {
     for _ in 0..rounds(3_000) {
         let initiator = Initiator::new(Sid::new(dice.bytes()), Draw::new(&dice.bytes()));
         let hello = initiator.hello().clone();
-        let mut device = Device::new(dice.next());
+        let mut device = Device::new(dice.roll());
         // On its way to the device, or on its way back.
         let there = match dice.below(2) {
             0 => change(&mut dice, &hello.text(), &others),

@@ -58,7 +58,7 @@ struct World {
 
 impl World {
     fn new(dice: &mut Dice) -> World {
-        let mut device = Device::new(dice.next());
+        let mut device = Device::new(dice.roll());
         let clients: Vec<Client> = (0..CLIENTS)
             .map(|_| Client::meet(&mut device, dice))
             .collect();
@@ -142,7 +142,7 @@ impl World {
                 packet.p[bit / 8] ^= 1 << (bit % 8);
             }
             1 => packet.p.truncate(dice.below(packet.p.len())),
-            2 => packet.seq += 1 + dice.next() % 100,
+            2 => packet.seq += 1 + dice.roll() % 100,
             // Back to who said it.
             3 => {
                 to = match way {
