@@ -17,6 +17,10 @@ use wakelink::{
 
 use crate::Hands;
 
+/// What the relay says of a token that is not one; whatever else it refuses
+/// for may pass.
+const INVALID_TOKEN: &str = "Invalid token";
+
 /// How patient a device is.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -88,11 +92,11 @@ impl Device {
             }
             let mut wait = backoff.next(random_share());
             if let LinkFault::Refused {
+                error,
                 retry_after_seconds,
-                ..
             } = &fault
             {
-                if !was_admitted && retry_after_seconds.is_none() {
+                if !was_admitted && error == INVALID_TOKEN && retry_after_seconds.is_none() {
                     return fault;
                 }
                 let told = retry_after_seconds.map(Duration::from_secs);

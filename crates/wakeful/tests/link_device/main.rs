@@ -1,0 +1,9 @@
+//! `wakeful link` as people use it: pairing, a device that stays connected,
+//! commands through a server that cannot read them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod pairing;
+mod unit;
