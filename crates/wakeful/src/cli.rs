@@ -98,7 +98,7 @@ pub enum Command {
         /// The item's id
         id: String,
     },
-    /// Devices behind the relay: pair, device, send, wake, status, watch
+    /// Devices behind the relay: add, token, pair, device, send, wake, status, watch
     #[command(subcommand)]
     Link(crate::link::cli::Link),
     /// The trail: show, verify, export, proof, checkpoint, key, rotate-key, rebuild

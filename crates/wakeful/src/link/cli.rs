@@ -28,6 +28,23 @@ const CONFIG: &str = r#"The file, as TOML; paths in it start where it lies:
 
 #[derive(Debug, Subcommand)]
 pub enum Link {
+    /// Make a device known to the server; prints its token (yours in WAKEFUL_TOKEN)
+    Add {
+        /// The device's agent id [default: the server chooses one]
+        device: Option<String>,
+        #[command(flatten)]
+        to: TokenFile,
+    },
+    /// A device's token again, or a new one (yours in WAKEFUL_TOKEN)
+    Token {
+        /// The device's agent id
+        device: String,
+        /// A new token; the old one opens nothing from then on
+        #[arg(long)]
+        renew: bool,
+        #[command(flatten)]
+        to: TokenFile,
+    },
     /// Show a device's secret as a code and a picture, or take one from elsewhere
     Pair(Pair),
     /// Be a device: stay connected and do what its owner's clients ask
@@ -59,6 +76,13 @@ pub enum Link {
     },
     /// Say when devices come and go, until it is stopped (token in WAKEFUL_TOKEN)
     Watch,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenFile {
+    /// Write the token to this file, for its owner alone, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -56,8 +56,12 @@ pub fn read_secret(agent_id: &str, file: &Path) -> Result<Option<Secret>> {
     }
 }
 
-/// Keeps a secret: whole in a new file, then in its place.
 pub fn write_secret(agent_id: &str, secret: &Secret, file: &Path) -> Result<()> {
+    write(&secret.uri(agent_id), file)
+}
+
+/// Keeps a line: whole in a new file for its owner alone, then in its place.
+pub fn write(text: &str, file: &Path) -> Result<()> {
     let what = || format!("could not write {}", file.display());
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -70,7 +74,7 @@ pub fn write_secret(agent_id: &str, secret: &Secret, file: &Path) -> Result<()> 
         .with_context(what)?;
     let mut written = tempfile::NamedTempFile::new_in(directory).with_context(what)?;
     written
-        .write_all(format!("{}\n", *secret.uri(agent_id)).as_bytes())
+        .write_all(format!("{text}\n").as_bytes())
         .and_then(|()| written.as_file().sync_all())
         .with_context(what)?;
     written.persist(file).with_context(what)?;

@@ -91,7 +91,7 @@ pub async fn status(place: &Place, device: Option<&str>) -> Result<Ending> {
     let agents = reply["agents"].as_array().map_or(&[][..], Vec::as_slice);
     let devices: Vec<&Value> = agents
         .iter()
-        .filter(|agent| agent["online"].is_boolean())
+        .filter(|agent| agent["link"].is_object())
         .filter(|agent| device.is_none_or(|device| agent["agent_id"] == device))
         .collect();
     if let (Some(device), true) = (device, devices.is_empty()) {
@@ -102,11 +102,14 @@ pub async fn status(place: &Place, device: Option<&str>) -> Result<Ending> {
         true => print_json(&json!({ "devices": devices })),
         false => show(&devices),
     }
-    let is_online = |device: &&Value| device["online"] == true;
-    match device.is_none() || devices.iter().all(is_online) {
+    match device.is_none() || devices.iter().all(|device| is_online(device)) {
         true => Ok(Ending::Done),
         false => Ok(Ending::Refused),
     }
+}
+
+fn is_online(device: &Value) -> bool {
+    device["link"]["online"] == true
 }
 
 fn show(devices: &[&Value]) {
@@ -114,8 +117,8 @@ fn show(devices: &[&Value]) {
     for device in devices {
         rows.push(vec![
             line(device["agent_id"].as_str().unwrap_or_default()),
-            word(device["online"] == true).to_owned(),
-            line(device["last_seen_at"].as_str().unwrap_or("-")),
+            word(is_online(device)).to_owned(),
+            line(device["link"]["last_seen_at"].as_str().unwrap_or("-")),
         ]);
     }
     table(&rows);
