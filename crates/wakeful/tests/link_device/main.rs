@@ -5,5 +5,9 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod blind;
+mod coming_back;
+mod commands;
 mod pairing;
+mod scene;
 mod unit;
