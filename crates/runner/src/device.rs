@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use client::{
     Server,
-    link::{Auth, Backoff, LinkFault, Socket},
+    link::{Auth, Backoff, LinkFault, SILENCE, Socket},
 };
 use tokio::time::{Instant, sleep};
 use wakelink::{
@@ -30,6 +30,9 @@ pub struct Timing {
     /// Before a token is tried again that was good once and is now refused.
     /// Less often than what locks an address out.
     pub refused: Duration,
+    /// A line on which nothing is heard for so long is dead, whatever the
+    /// system says.
+    pub silence: Duration,
 }
 
 impl Default for Timing {
@@ -38,6 +41,7 @@ impl Default for Timing {
             backoff: Backoff::default(),
             good_after: Duration::from_secs(30),
             refused: Duration::from_secs(300),
+            silence: SILENCE,
         }
     }
 }
@@ -113,8 +117,8 @@ impl Device {
     /// One connection, from its beginning to its end.
     async fn connection(&self, was_admitted: &mut bool) -> LinkFault {
         let auth = Auth::device(&self.agent_id, &self.token);
-        let (mut socket, _) = match Socket::connect(&self.server, auth).await {
-            Ok(connected) => connected,
+        let mut socket = match Socket::connect(&self.server, auth).await {
+            Ok((socket, _)) => socket.patient(self.timing.silence),
             Err(fault) => return fault,
         };
         *was_admitted = true;

@@ -25,6 +25,8 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Changes of presence that are kept until someone asks.
 const CHANGES: usize = 1024;
+/// Devices whose presence is kept: more than a person has.
+const DEVICES: usize = 10_000;
 
 /// A device came or went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +229,10 @@ impl Caller {
         let text = self.socket.next().await?;
         Ok(match Frame::read(&text) {
             Ok(Frame::AgentStatus(AgentStatus { agent_id, online })) => {
-                let before = self.online.insert(agent_id.clone(), online);
+                let before = self.online.get(&agent_id).copied();
+                if before.is_some() || self.online.len() < DEVICES {
+                    self.online.insert(agent_id.clone(), online);
+                }
                 self.changes.push_back(Presence {
                     agent_id: agent_id.clone(),
                     online,

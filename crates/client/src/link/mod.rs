@@ -10,5 +10,5 @@ mod socket;
 pub use backoff::Backoff;
 pub use caller::{Caller, Conversation, Presence};
 pub use fault::LinkFault;
-pub use socket::{Admission, Socket};
+pub use socket::{Admission, SILENCE, Socket};
 pub use wakelink::frame::Auth;

@@ -22,7 +22,7 @@ use crate::{Server, link::LinkFault};
 /// What the relay lets through.
 const FRAME_BYTES: usize = 64 << 10;
 /// The server pings every 30 s and gives up after two that were missed.
-const SILENCE: Duration = Duration::from_secs(75);
+pub const SILENCE: Duration = Duration::from_secs(75);
 /// To connect and to be let in; the server gives 30 s for the latter.
 const ADMISSION: Duration = Duration::from_secs(30);
 
@@ -45,6 +45,7 @@ impl std::fmt::Debug for Admission {
 
 pub struct Socket {
     stream: WebSocketStream<Upgraded>,
+    silence: Duration,
     /// The server said that this session is used up; it closes the connection.
     used_up: Option<Error>,
 }
@@ -94,6 +95,7 @@ impl Socket {
         let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await;
         Ok(Socket {
             stream,
+            silence: SILENCE,
             used_up: None,
         })
     }
@@ -127,6 +129,11 @@ impl Socket {
         }
     }
 
+    /// With another time after which silence means that it is broken.
+    pub fn patient(self, silence: Duration) -> Socket {
+        Socket { silence, ..self }
+    }
+
     pub async fn send(&mut self, text: String) -> Result<(), LinkFault> {
         let sent = self.stream.send(Message::text(text)).await;
         sent.map_err(|error| LinkFault::Broken(error.to_string()))
@@ -135,8 +142,8 @@ impl Socket {
     /// The next text that is not about the connection itself.
     pub async fn next(&mut self) -> Result<String, LinkFault> {
         loop {
-            let silent = |_| LinkFault::Silent(SILENCE.as_secs());
-            let message = timeout(SILENCE, self.stream.next()).await;
+            let silent = |_| LinkFault::Silent(self.silence.as_secs());
+            let message = timeout(self.silence, self.stream.next()).await;
             match message.map_err(silent)? {
                 Some(Ok(Message::Text(text))) => match Frame::read(&text) {
                     Ok(Frame::Ping) => self.send(Frame::Pong.text()).await?,

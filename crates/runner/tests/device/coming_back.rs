@@ -1,6 +1,8 @@
 //! A line that breaks, a server that goes away, a token that is refused.
 
-use runner::Ended;
+use std::time::Duration;
+
+use runner::{Ended, Timing};
 use serde_json::json;
 
 use crate::line::Relay;
@@ -135,4 +137,19 @@ async fn what_is_no_relay_is_tried_again_too() {
     }
     drop(proxy);
     Relay::at(address).await.admit().await;
+}
+
+#[tokio::test]
+async fn a_line_that_has_gone_dead_is_given_up() {
+    let relay = Relay::start().await;
+    let timing = Timing {
+        silence: Duration::from_millis(200),
+        ..Timing::default()
+    };
+    let _device = relay.device_with(Vec::new(), Vec::new(), timing);
+    // Each of them stays open and says nothing more.
+    let mut dead = Vec::new();
+    for _ in 0..3 {
+        dead.push(relay.admit().await);
+    }
 }

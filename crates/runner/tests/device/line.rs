@@ -99,6 +99,16 @@ impl Relay {
 
     /// A device that connects here, with these machines and networks.
     pub fn device(&self, targets: Vec<Target>, networks: Vec<Network>) -> Running {
+        self.device_with(targets, networks, Timing::default())
+    }
+
+    /// The same, which does not wait long for a server.
+    pub fn device_with(
+        &self,
+        targets: Vec<Target>,
+        networks: Vec<Network>,
+        timing: Timing,
+    ) -> Running {
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let device = Device {
             server: Server::at(&format!("http://{}", self.address()), None, None).unwrap(),
@@ -109,7 +119,7 @@ impl Relay {
             timing: Timing {
                 backoff: Backoff::new(Duration::from_millis(20), Duration::from_millis(200)),
                 refused: Duration::from_millis(50),
-                ..Timing::default()
+                ..timing
             },
         };
         let (stop, stopped) = oneshot::channel();

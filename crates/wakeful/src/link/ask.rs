@@ -52,7 +52,8 @@ pub fn explain<T>(result: Result<T, LinkFault>) -> Result<Result<T, Ending>> {
             say(&format!("wakeful: {}", line(&fault.to_string())));
             Ok(Err(Ending::Refused))
         }
-        Err(fault) => Err(fault.into()),
+        // Part of it can be the server's words.
+        Err(fault) => bail!("{}", line(&fault.to_string())),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     cli::Place,
     commands::shutdown,
     link::{cli, config, private},
-    output::say,
+    output::{line, say},
 };
 
 pub async fn device(place: &Place, given: &cli::Device) -> Result<Ending> {
@@ -37,7 +37,7 @@ pub async fn device(place: &Place, given: &cli::Device) -> Result<Ending> {
     match device.run(shutdown()?).await {
         Ended::Stopped => Ok(Ending::Done),
         Ended::Refused(fault) => {
-            say(&format!("wakeful: {fault}"));
+            say(&format!("wakeful: {}", line(&fault.to_string())));
             Ok(Ending::Refused)
         }
     }

@@ -16,6 +16,9 @@ use crate::{
     output::{line, print, print_json, say, table},
 };
 
+/// Devices whose presence is remembered, to tell what is new.
+const KNOWN: usize = 10_000;
+
 /// Says so until it is stopped, whatever happens to the connection.
 pub async fn watch(place: &Place) -> Result<Ending> {
     let server = ask::server(place).await?;
@@ -40,6 +43,9 @@ async fn follow(place: &Place, server: &Server) -> Result<(), LinkFault> {
                     Ok(change) => {
                         backoff.reset();
                         // What was said before a connection was lost is not news.
+                        if known.len() >= KNOWN {
+                            known.clear();
+                        }
                         let before = known.insert(change.agent_id.clone(), change.online);
                         if before != Some(change.online) {
                             tell(place, &change);

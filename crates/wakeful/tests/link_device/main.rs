@@ -8,6 +8,7 @@ mod harness;
 mod blind;
 mod coming_back;
 mod commands;
+mod firmware;
 mod pairing;
 mod scene;
 mod unit;
