@@ -62,18 +62,19 @@ pub async fn serve<S>(app: App, seat: Seat, mut socket: WebSocketStream<S>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let mut unsent = VecDeque::new();
     let end = match greet(&app, &seat, &mut socket).await {
         Err(end) => end,
         Ok(admitted) => {
             let mut connection = Connection::join(app, &seat, admitted, socket);
             let end = poll_fn(|context| connection.poll(context)).await;
             // From here on nothing reaches it, and its owner knows.
-            socket = connection.socket;
+            (socket, unsent) = (connection.socket, connection.sending);
             end
         }
     };
     if let End::By(ending) = end {
-        let _ = tokio::time::timeout(FAREWELL, farewell(&seat, &mut socket, ending)).await;
+        let _ = tokio::time::timeout(FAREWELL, farewell(&seat, &mut socket, unsent, ending)).await;
     }
 }
 
@@ -198,49 +199,57 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
         self.seat.outbox.register(context.waker());
         let now = self.app().link.now();
-        if let Poll::Ready(end) = self.poll_time(context, now) {
+        if let Err(end) = self.look_at_the_clock(now) {
             return Poll::Ready(end);
         }
         let heard = self.poll_read(context, now);
         if let Poll::Ready(Err(end)) = heard {
             return Poll::Ready(end);
         }
-        if let Poll::Ready(Err(end)) = self.poll_write(context) {
-            return Poll::Ready(end);
+        match self.poll_write(context) {
+            Poll::Ready(Err(end)) => return Poll::Ready(end),
+            Poll::Ready(Ok(())) => {}
+            // It does not read what is sent to it: the end does not wait.
+            Poll::Pending => {
+                if let Some(ending) = self.seat.outbox.ending() {
+                    return Poll::Ready(End::By(ending));
+                }
+            }
         }
-        if heard.is_ready() {
-            // There may be more, after others had their turn.
+        let due = self.poll_alarm(context);
+        if heard.is_ready() || due.is_ready() {
+            // There is more to do, after others had their turn.
             context.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
     /// Pings, and the end of the session.
-    fn poll_time(&mut self, context: &mut Context<'_>, now: Moment) -> Poll<End> {
+    fn look_at_the_clock(&mut self, now: Moment) -> Result<(), End> {
         if self.read_from.is_some_and(|from| from <= now) {
             self.read_from = None;
         }
         if now >= self.session.expires_at() {
             self.tell(Code::SessionExpired, None);
-            return Poll::Ready(End::By(Ending::SessionExpired));
+            return Err(End::By(Ending::SessionExpired));
         }
         match self.patience.tick(&self.member.app.link.limits, now) {
             Tick::Nothing => {}
             Tick::Ping => drop(self.seat.outbox.push(PING)),
-            Tick::End(ending) => return Poll::Ready(End::By(ending)),
+            Tick::End(ending) => return Err(End::By(ending)),
         }
+        Ok(())
+    }
+
+    /// Ready when it is time to look at the clock again.
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let next = self.patience.next().min(self.session.expires_at());
         let next = self.read_from.map_or(next, |from| next.min(from));
         let next = self.app().link.instant(next);
         if self.alarm.deadline() != next {
             self.alarm.as_mut().reset(next);
         }
-        while self.alarm.as_mut().poll(context).is_ready() {
-            // Due by the timer's own clock, which is coarser than ours.
-            let again = tokio::time::Instant::now() + Duration::from_millis(1);
-            self.alarm.as_mut().reset(again);
-        }
-        Poll::Pending
+        self.alarm.as_mut().poll(context)
     }
 
     /// Reads what is there. Ready if there may be more.
@@ -486,15 +495,18 @@ impl Drop for Membership {
 }
 
 /// The last words: what was still to be said, the reason, and time to take it.
-async fn farewell<S>(seat: &Seat, socket: &mut WebSocketStream<S>, ending: Ending)
-where
+async fn farewell<S>(
+    seat: &Seat,
+    socket: &mut WebSocketStream<S>,
+    mut unsent: VecDeque<Utf8Bytes>,
+    ending: Ending,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     seat.outbox.end(ending);
-    let mut rest = VecDeque::new();
     while ending.lets_the_rest_out() {
-        let over = seat.outbox.take(&mut rest).is_some();
-        while let Some(frame) = rest.pop_front() {
+        let over = seat.outbox.take(&mut unsent).is_some();
+        while let Some(frame) = unsent.pop_front() {
             if socket.feed(Message::Text(frame)).await.is_err() {
                 return;
             }

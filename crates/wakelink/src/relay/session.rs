@@ -50,9 +50,9 @@ impl Session {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Whole seconds that are left.
+    /// Whole seconds that are left, rounded up.
     pub fn seconds_left(&self, now: Moment) -> u64 {
-        self.expires_at.0.saturating_sub(now.0) / Moment::SECOND
+        self.expires_at.seconds_after(now)
     }
 
     /// Whether one may still come in with it.
@@ -94,7 +94,8 @@ mod tests {
     fn it_ends_with_its_time() {
         let session = Session::new(10, Moment(0).plus_seconds(60));
         assert!(session.lasts(Moment(0).plus_seconds(59)));
-        assert_eq!(session.seconds_left(Moment(1)), 59);
+        assert_eq!(session.seconds_left(Moment(1)), 60);
+        assert_eq!(session.seconds_left(Moment(0).plus_seconds(59)), 1);
         let end = Moment(0).plus_seconds(60);
         assert!(!session.lasts(end));
         assert_eq!(session.spend(end), Err(Over::Time));
