@@ -5,6 +5,7 @@ use trail::Micros;
 
 use crate::{
     bucket::{KeyKind, Rate},
+    device::NewDeviceToken,
     secret::SecretHash,
     sign_in::NewSession,
     state::Role,
@@ -45,6 +46,19 @@ pub enum Command {
         new_key_id: String,
         new_hash: SecretHash,
         old_expires_at: Micros,
+    },
+    /// A new agent with a token for the relay, by the one it belongs to.
+    AddDevice(NewDeviceToken),
+    /// A new token for one that is there.
+    IssueDeviceToken(NewDeviceToken),
+    ExportDeviceToken {
+        agent_id: String,
+        owner: String,
+    },
+    /// By the one it belongs to, or else by who administers.
+    RemoveAgent {
+        agent_id: String,
+        by: Option<String>,
     },
     AllowWebhook {
         pattern: String,

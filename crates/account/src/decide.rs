@@ -5,6 +5,7 @@ use trail::{Hash, Micros};
 use crate::{
     bucket::{KeyKind, Rate},
     command::{Command, NewKey},
+    device,
     event::*,
     rejection::Rejection,
     sign_in,
@@ -18,7 +19,7 @@ const RESERVED: [&str; 9] = [
 
 /// This state is held whole in memory, so each kind of thing has a limit.
 const MAX_USERS: usize = 10_000;
-const MAX_AGENTS: usize = 100_000;
+pub(crate) const MAX_AGENTS: usize = 100_000;
 const MAX_KEYS: usize = 200_000;
 const MAX_ALLOW_RULES: usize = 1_000;
 const MAX_ORCHESTRATED: usize = 64;
@@ -144,6 +145,10 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
             };
             Ok(vec![created.into(), expiry.into()])
         }
+        Command::AddDevice(new) => device::add(state, new),
+        Command::IssueDeviceToken(new) => device::issue(state, new),
+        Command::ExportDeviceToken { agent_id, owner } => device::export(state, agent_id, owner),
+        Command::RemoveAgent { agent_id, by } => device::remove(state, agent_id, by.as_deref()),
         Command::AllowWebhook {
             pattern,
             networks,
@@ -225,7 +230,7 @@ fn once(changed: bool, event: impl Into<Event>) -> Vec<Event> {
     }
 }
 
-fn room(used: usize, max: usize, what: &'static str) -> Result<(), Rejection> {
+pub(crate) fn room(used: usize, max: usize, what: &'static str) -> Result<(), Rejection> {
     if used < max {
         Ok(())
     } else {
@@ -358,7 +363,7 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
     Ok(events)
 }
 
-fn check_agent_id(agent_id: &str, field: &'static str) -> Result<(), Rejection> {
+pub(crate) fn check_agent_id(agent_id: &str, field: &'static str) -> Result<(), Rejection> {
     let fits = AGENT_ID_CHARS.contains(&agent_id.chars().count());
     match fits && !agent_id.chars().any(char::is_control) {
         true => Ok(()),

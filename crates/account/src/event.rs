@@ -15,6 +15,10 @@ trail::registry! {
         AccessDenied(AccessDenied) = "access_denied",
         AccessFailed(AccessFailed) = "access_failed",
         AgentAdded(AgentAdded) = "agent_added",
+        AgentRemoved(AgentRemoved) = "agent_removed",
+        DeviceTokenExported(DeviceTokenExported) = "device_token_exported",
+        DeviceTokenIssued(DeviceTokenIssued) = "device_token_issued",
+        DeviceTokenRevoked(DeviceTokenRevoked) = "device_token_revoked",
         KeyCreated(KeyCreated) = "key_created",
         KeyExpirySet(KeyExpirySet) = "key_expiry_set",
         KeyRevoked(KeyRevoked) = "key_revoked",
@@ -23,6 +27,7 @@ trail::registry! {
         LogStarted(LogStarted) = "log_started",
         PasswordSet(PasswordSet) = "password_set",
         RateSet(RateSet) = "rate_set",
+        RelaysCounted(RelaysCounted) = "relays_counted",
         RetentionSet(RetentionSet) = "retention_set",
         RoleSet(RoleSet) = "role_set",
         SessionClosed(SessionClosed) = "session_closed",
@@ -131,6 +136,53 @@ pub struct AgentAdded {
     pub owner: String,
 }
 
+/// It had no keys and never had; nothing of it is left but its entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRemoved {
+    pub agent_id: String,
+    pub owner: String,
+}
+
+/// The agent may connect to the relay as a device; the token before this one
+/// opens nothing any more. The token itself is kept sealed, elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceTokenIssued {
+    pub agent_id: String,
+    pub hash: Hash,
+    pub owner: String,
+    pub token_id: String,
+}
+
+/// Its owner read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceTokenExported {
+    pub agent_id: String,
+    pub owner: String,
+    pub token_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceTokenRevoked {
+    pub agent_id: String,
+    pub owner: String,
+}
+
+/// What passed between a device and its owner's clients: how much, and never
+/// what. One entry a device and hour at the most, so that traffic cannot fill
+/// the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelaysCounted {
+    pub agent_id: String,
+    pub from_device: u64,
+    pub from_device_bytes: u64,
+    pub owner: String,
+    /// What was sent to it and went nowhere.
+    pub refused: u64,
+    pub since: Micros,
+    pub to_device: u64,
+    pub to_device_bytes: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCreated {
     pub agent_id: String,
@@ -218,10 +270,12 @@ impl Event {
             self,
             Event::AccessDenied(_)
                 | Event::AccessFailed(_)
+                | Event::DeviceTokenExported(_)
                 | Event::LogKeyRotated(_)
                 | Event::LogRestored(_)
                 | Event::LogStarted(_)
                 | Event::PasswordSet(_)
+                | Event::RelaysCounted(_)
                 | Event::WebhookSecretSet(_)
         )
     }
@@ -239,6 +293,11 @@ impl Event {
             Event::SessionOpened(facts) => account(&facts.name),
             Event::SessionClosed(facts) => account(&facts.name),
             Event::AgentAdded(facts) => account(&facts.owner),
+            Event::AgentRemoved(facts) => account(&facts.owner),
+            Event::DeviceTokenIssued(facts) => account(&facts.owner),
+            Event::DeviceTokenExported(facts) => account(&facts.owner),
+            Event::DeviceTokenRevoked(facts) => account(&facts.owner),
+            Event::RelaysCounted(facts) => account(&facts.owner),
             Event::KeyCreated(facts) => account(&facts.owner),
             Event::KeyExpirySet(facts) => account(&facts.owner),
             Event::KeyRevoked(facts) => account(&facts.owner),

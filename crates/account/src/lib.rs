@@ -1,4 +1,4 @@
-//! Who may ask: users and roles, agents and their keys, tokens, the callback
+//! Who may ask: users and roles, agents, their keys and devices, tokens, the callback
 //! allowlist, usual rates and retention rules.
 //!
 //! The whole of it is small and is held in memory; nothing here grows with the
@@ -7,6 +7,7 @@
 pub mod bucket;
 pub mod command;
 pub mod decide;
+pub mod device;
 pub mod event;
 pub mod rejection;
 pub mod secret;
@@ -16,6 +17,7 @@ pub mod state;
 pub use bucket::{Bucket, KeyKind, Rate};
 pub use command::Command;
 pub use decide::decide;
+pub use device::{Device, NewDeviceToken};
 pub use event::Event;
 pub use rejection::Rejection;
 pub use sign_in::{Link, NewSession, Session};

@@ -32,6 +32,12 @@ pub enum Rejection {
     BadAgentId { field: &'static str },
     #[error("There is no agent \"{0}\".")]
     NoSuchAgent(String),
+    #[error("There is already an agent \"{0}\". Choose another id, or give it a new token.")]
+    AgentExists(String),
+    #[error("\"{0}\" has keys that work. Revoke them first.")]
+    AgentHasKeys(String),
+    #[error("\"{0}\" has no device token. Make one: POST /api/v1/agents/{0}/rotate-token.")]
+    NoDeviceToken(String),
     #[error("There is no key \"{0}\".")]
     NoSuchKey(String),
     #[error("The key \"{0}\" is revoked. Create a new one.")]
@@ -68,6 +74,9 @@ impl Rejection {
             Rejection::NoOwner => "no_owner",
             Rejection::BadAgentId { .. } => "bad_agent_id",
             Rejection::NoSuchAgent(_) => "no_such_agent",
+            Rejection::AgentExists(_) => "agent_exists",
+            Rejection::AgentHasKeys(_) => "agent_has_keys",
+            Rejection::NoDeviceToken(_) => "no_device_token",
             Rejection::NoSuchKey(_) => "no_such_key",
             Rejection::KeyRevoked(_) => "key_revoked",
             Rejection::TooManyAgents { .. } => "too_many_agents",
@@ -88,6 +97,7 @@ impl Rejection {
             }
             Rejection::FirstMustBeOwner => Some("role"),
             Rejection::BadAgentId { field } => Some(field),
+            Rejection::AgentExists(_) => Some("agent_id"),
             Rejection::TooManyAgents { .. } => Some("orchestrates"),
             Rejection::AlreadyAllowed(_) => Some("pattern"),
             Rejection::BadRate => Some("rate"),
@@ -101,6 +111,8 @@ impl Rejection {
             | Rejection::Deactivated(_)
             | Rejection::NoOwner
             | Rejection::NoSuchAgent(_)
+            | Rejection::AgentHasKeys(_)
+            | Rejection::NoDeviceToken(_)
             | Rejection::NoSuchKey(_)
             | Rejection::KeyRevoked(_)
             | Rejection::TooMany { .. }
@@ -114,6 +126,7 @@ impl Rejection {
             self,
             Rejection::NoSuchUser(_)
                 | Rejection::NoSuchAgent(_)
+                | Rejection::NoDeviceToken(_)
                 | Rejection::NoSuchKey(_)
                 | Rejection::NoSuchSession(_)
                 | Rejection::NotAllowed(_)

@@ -12,6 +12,10 @@ pub enum Kind {
     LiveKey,
     /// A human's account token.
     User,
+    /// A device's own token for the relay.
+    Device,
+    /// Opens the relay for a day, and nothing else.
+    LinkSession,
     /// A session of the pages; only a browser ever holds it.
     Session,
     /// The end of a link to sign in with, once.
@@ -24,6 +28,8 @@ impl Kind {
             Kind::TestKey => "wk_test_",
             Kind::LiveKey => "wk_live_",
             Kind::User => "wl_",
+            Kind::Device => "wld_",
+            Kind::LinkSession => "wls_",
             Kind::Session | Kind::Link => "",
         }
     }

@@ -157,7 +157,7 @@ pub fn sessions_of<'a>(state: &'a State, name: &'a str) -> impl Iterator<Item = 
     sessions.filter(move |session| session.name == name)
 }
 
-fn active<'a>(state: &'a State, name: &str) -> Result<&'a User, Rejection> {
+pub(crate) fn active<'a>(state: &'a State, name: &str) -> Result<&'a User, Rejection> {
     let user = state.users.get(name);
     let user = user.ok_or_else(|| Rejection::NoSuchUser(name.to_owned()))?;
     match user.state {

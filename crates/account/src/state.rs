@@ -3,13 +3,14 @@
 //! `apply` cannot fail and decides nothing: an event that names something
 //! unknown changes nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
 
 use crate::{
     bucket::{KeyKind, Rate},
+    device::Device,
     event::Event,
     secret::SecretHash,
     sign_in::{Link, Method, Session},
@@ -72,6 +73,9 @@ pub struct Agent {
     pub agent_id: String,
     pub owner: String,
     pub created_at: Micros,
+    /// What it has for the relay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Device>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +134,10 @@ pub struct State {
     token_by_hash: HashMap<SecretHash, String>,
     #[serde(skip)]
     key_by_hash: HashMap<SecretHash, String>,
+    #[serde(skip)]
+    device_by_hash: HashMap<SecretHash, String>,
+    #[serde(skip)]
+    devices_by_owner: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl State {
@@ -154,6 +162,62 @@ impl State {
         self.keys
             .get(self.key_by_hash.get(hash)?)
             .filter(|key| key.is_active(now))
+    }
+
+    /// The device whose token hashes to this, if its owner is active.
+    pub fn device_by_token(&self, hash: &SecretHash) -> Option<&Agent> {
+        let agent = self.agents.get(self.device_by_hash.get(hash)?)?;
+        self.users
+            .get(&agent.owner)
+            .filter(|user| user.state == UserState::Active)
+            .map(|_| agent)
+    }
+
+    /// The agents of someone's that may connect to the relay.
+    pub fn devices_of(&self, owner: &str) -> impl Iterator<Item = &str> {
+        let devices = self.devices_by_owner.get(owner);
+        devices.into_iter().flatten().map(String::as_str)
+    }
+
+    /// Whether someone has a device of this name.
+    pub fn has_device(&self, owner: &str, agent_id: &str) -> bool {
+        let devices = self.devices_by_owner.get(owner);
+        devices.is_some_and(|devices| devices.contains(agent_id))
+    }
+
+    /// The name of the token that hashes to this.
+    pub fn token_id(&self, hash: &SecretHash) -> Option<&str> {
+        self.token_by_hash.get(hash).map(String::as_str)
+    }
+
+    /// Takes the device out of the look-ups.
+    fn forget_device(&mut self, agent_id: &str) {
+        let Some(agent) = self.agents.get_mut(agent_id) else {
+            return;
+        };
+        let Some(device) = agent.link.take() else {
+            return;
+        };
+        self.device_by_hash.remove(&device.hash.0);
+        if let Some(devices) = self.devices_by_owner.get_mut(&agent.owner) {
+            devices.remove(agent_id);
+            if devices.is_empty() {
+                self.devices_by_owner.remove(&agent.owner);
+            }
+        }
+    }
+
+    fn note_device(&mut self, agent_id: String, device: Device) {
+        self.forget_device(&agent_id);
+        let Some(agent) = self.agents.get_mut(&agent_id) else {
+            return;
+        };
+        self.device_by_hash.insert(device.hash.0, agent_id.clone());
+        self.devices_by_owner
+            .entry(agent.owner.clone())
+            .or_default()
+            .insert(agent_id);
+        agent.link = Some(device);
     }
 
     /// What keys of a kind may do, unless they have a rate of their own.
@@ -199,6 +263,16 @@ impl State {
             .values()
             .map(|key| (key.hash.0, key.key_id.clone()))
             .collect();
+        let devices: Vec<(String, Device)> = self
+            .agents
+            .values_mut()
+            .filter_map(|agent| Some((agent.agent_id.clone(), agent.link.take()?)))
+            .collect();
+        self.device_by_hash.clear();
+        self.devices_by_owner.clear();
+        for (agent_id, device) in devices {
+            self.note_device(agent_id, device);
+        }
     }
 
     pub fn apply(&mut self, event: &Event, at: Micros) {
@@ -274,9 +348,23 @@ impl State {
                     agent_id: e.agent_id,
                     owner: e.owner,
                     created_at: at,
+                    link: None,
                 };
                 self.agents.insert(agent.agent_id.clone(), agent);
             }
+            Event::AgentRemoved(e) => {
+                self.forget_device(&e.agent_id);
+                self.agents.remove(&e.agent_id);
+            }
+            Event::DeviceTokenIssued(e) => {
+                let device = Device {
+                    token_id: e.token_id,
+                    hash: e.hash,
+                    issued_at: at,
+                };
+                self.note_device(e.agent_id, device);
+            }
+            Event::DeviceTokenRevoked(e) => self.forget_device(&e.agent_id),
             Event::KeyCreated(e) => {
                 self.key_by_hash.insert(e.hash.0, e.key_id.clone());
                 let key = Key {
@@ -333,10 +421,12 @@ impl State {
             },
             Event::AccessDenied(_)
             | Event::AccessFailed(_)
+            | Event::DeviceTokenExported(_)
             | Event::LogKeyRotated(_)
             | Event::LogRestored(_)
             | Event::LogStarted(_)
             | Event::PasswordSet(_)
+            | Event::RelaysCounted(_)
             | Event::WebhookSecretSet(_) => {}
         }
     }

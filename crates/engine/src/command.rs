@@ -45,6 +45,20 @@ pub enum Command {
         agent_id: String,
         sealed: Vec<u8>,
     },
+    /// A device's owner has a token made for it, already sealed.
+    SetDeviceToken {
+        command: account::Command,
+        agent_id: String,
+        sealed: Vec<u8>,
+    },
+    /// An agent goes: its owner says so, or else who administers.
+    RemoveAgent {
+        actor: String,
+        agent_id: String,
+        as_owner: bool,
+    },
+    /// What passed between a device and its owner's clients.
+    RecordRelays(account::event::RelaysCounted),
     /// What came of an attempt at a callback.
     RecordAttempt(Attempt),
     /// A person wants a callback sent again.

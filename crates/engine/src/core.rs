@@ -161,6 +161,13 @@ pub fn account_rows(
         ],
         Event::SessionClosed(e) => vec![row::<account::Session>("session", &e.session_id, None)],
         Event::AgentAdded(e) => vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))],
+        Event::AgentRemoved(e) => vec![row::<account::Agent>("agent", &e.agent_id, None)],
+        Event::DeviceTokenIssued(e) => {
+            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
+        }
+        Event::DeviceTokenRevoked(e) => {
+            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
+        }
         Event::KeyCreated(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
         Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
         Event::KeyRevoked(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],

@@ -300,6 +300,28 @@ impl Shared {
         self.vault.seal_secret(&name, hash.as_bytes())
     }
 
+    /// A device's token, if there is one and it can still be opened.
+    pub async fn device_token(
+        &self,
+        agent_id: &str,
+    ) -> store::Result<Option<zeroize::Zeroizing<String>>> {
+        let name = crate::decide::device_name(agent_id);
+        let sealed = self.store.secret(&name).await?;
+        let Some(sealed) = sealed.filter(|sealed| !sealed.is_empty()) else {
+            return Ok(None);
+        };
+        let plain = self.vault.open_secret(&name, &sealed);
+        let text = plain.and_then(|plain| String::from_utf8(plain).ok());
+        let damaged = || store::Error::Damaged(format!("the token of {agent_id}"));
+        text.map(|text| Some(zeroize::Zeroizing::new(text)))
+            .ok_or_else(damaged)
+    }
+
+    pub fn seal_device_token(&self, agent_id: &str, token: &str) -> std::io::Result<Vec<u8>> {
+        let name = crate::decide::device_name(agent_id);
+        self.vault.seal_secret(&name, token.as_bytes())
+    }
+
     /// An agent's webhook secrets: the current one, and one being phased out.
     pub async fn webhook_secrets(&self, agent_id: &str) -> store::Result<Option<WebhookSecrets>> {
         let name = crate::decide::secret_name(agent_id);

@@ -69,6 +69,27 @@ impl Proof {
 #[derive(Clone, Debug)]
 pub struct Decider(pub Person);
 
+/// Someone with an account token: not a page, and not a session.
+#[derive(Clone, Debug)]
+pub struct TokenHolder {
+    pub user: User,
+    pub token_id: String,
+}
+
+/// Someone who may have devices of their own: an owner or a reviewer, by name.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    pub name: String,
+}
+
+/// Someone who may take an agent away: its owner, whose it is must still be
+/// looked at, or who administers.
+#[derive(Clone, Debug)]
+pub struct Remover {
+    pub actor: String,
+    pub administers: bool,
+}
+
 /// Someone who may administer: an owner, or the operator through the socket.
 #[derive(Clone, Debug)]
 pub struct Admin {
@@ -93,18 +114,22 @@ impl Admin {
 pub struct Reader {
     pub is_owner: bool,
     /// The operator has none.
+    pub name: Option<String>,
+    /// The operator has none.
     by: Option<Proof>,
 }
 
 impl Reader {
     const OPERATOR: Reader = Reader {
         is_owner: true,
+        name: None,
         by: None,
     };
 
     fn of(user: &User, by: Proof) -> Reader {
         Reader {
             is_owner: user.role == Role::Owner,
+            name: Some(user.name.clone()),
             by: Some(by),
         }
     }
@@ -296,6 +321,61 @@ impl FromRequestParts<App> for Decider {
             name: human.user.name,
             channel: human.channel,
         }))
+    }
+}
+
+impl FromRequestParts<App> for TokenHolder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<TokenHolder, Problem> {
+        let human = Human::from_request_parts(parts, app).await?;
+        let token_id = match human.by {
+            Proof::Session(_) => None,
+            Proof::Token(hash) => app.shared().accounts().token_id(&hash).map(str::to_owned),
+        };
+        // It may have been replaced in this very moment.
+        let token_id = token_id.ok_or_else(Problem::unauthenticated)?;
+        Ok(TokenHolder {
+            user: human.user,
+            token_id,
+        })
+    }
+}
+
+impl FromRequestParts<App> for Keeper {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Keeper, Problem> {
+        let human = Human::from_request_parts(parts, app).await?;
+        if !human.user.role.may_answer() {
+            let detail = "A viewer reads and has no devices. Ask an owner for the role reviewer.";
+            return Err(deny_human(app, &human, parts, detail));
+        }
+        Ok(Keeper {
+            name: human.user.name,
+        })
+    }
+}
+
+impl FromRequestParts<App> for Remover {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Remover, Problem> {
+        match caller(parts, app)? {
+            Caller::Operator => Ok(Remover {
+                actor: "operator".to_owned(),
+                administers: true,
+            }),
+            Caller::Human(human) if human.user.role.may_answer() => Ok(Remover {
+                administers: human.user.role == Role::Owner,
+                actor: human.user.name,
+            }),
+            Caller::Human(human) => {
+                let detail = "A viewer reads and takes nothing away.";
+                Err(deny_human(app, &human, parts, detail))
+            }
+            Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
+        }
     }
 }
 

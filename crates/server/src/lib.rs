@@ -10,6 +10,7 @@ pub mod auth;
 pub mod body;
 pub mod failures;
 pub mod fields;
+pub mod link;
 pub mod listen;
 pub mod lockout;
 pub mod metrics;
@@ -50,6 +51,7 @@ pub struct House {
     /// that of two rotations at once none is lost.
     pub rotating: tokio::sync::Mutex<()>,
     pub walks: walk::Walks,
+    pub link: link::Link,
     /// Becomes true when the server is about to end: whoever waits stops waiting.
     pub stopping: watch::Sender<bool>,
 }
@@ -58,6 +60,7 @@ impl App {
     pub fn new(engine: Engine, settings: Settings) -> App {
         App(Arc::new(House {
             engine,
+            link: link::Link::new(settings.link.clone()),
             settings,
             metrics: metrics::Metrics::default(),
             failures: failures::Failures::default(),

@@ -158,6 +158,12 @@ pub fn render(app: &App) -> String {
             degraded,
         ),
         (
+            "wakeful_link_connections",
+            "gauge",
+            "Connections to the relay.",
+            app.link.connections() as u64,
+        ),
+        (
             "wakeful_callbacks_delivered_total",
             "counter",
             "Callbacks delivered.",

@@ -183,6 +183,8 @@ impl From<account::Rejection> for Problem {
         let status = match &rejection {
             absent if absent.is_absence() => StatusCode::NOT_FOUND,
             R::UserExists(_)
+            | R::AgentExists(_)
+            | R::AgentHasKeys(_)
             | R::AlreadyAllowed(_)
             | R::LastOwner(_)
             | R::Deactivated(_)

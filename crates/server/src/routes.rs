@@ -10,7 +10,11 @@ use axum::{
 
 use crate::{
     App, Problem,
-    api::{agents, events, inbox, keys, operations, rates, retention, trail, users, webhooks},
+    api::{
+        agents, devices, events, inbox, keys, operations, rates, retention, sessions, trail, users,
+        webhooks,
+    },
+    link,
     openapi::{Auth, Doc, doc},
     pages, wake,
 };
@@ -40,6 +44,7 @@ pub fn all() -> Vec<Route> {
     let mut routes = wake_routes();
     routes.extend(inbox_routes());
     routes.extend(admin_routes());
+    routes.extend(link_routes());
     routes.extend(trail_routes());
     routes.extend(operation_routes());
     routes
@@ -399,6 +404,77 @@ fn admin_routes() -> Vec<Route> {
             "/api/v1/retention/run",
             post(retention::run),
             change("Erase now what the rules say").answer(200, "Erased"),
+        ),
+    ]
+}
+
+fn link_routes() -> Vec<Route> {
+    let human = |summary| doc(summary).tag("link").auth(Auth::Human);
+    let device = |summary| human(summary).path("agent_id", "The agent");
+    vec![
+        route(
+            "get",
+            "/wss",
+            get(link::open::open),
+            doc("The relay's WebSocket; what is said on it is in docs/wakelink.md")
+                .tag("link")
+                .header("Upgrade", "websocket")
+                .empty(101)
+                .errors(&[426, 429]),
+        ),
+        route(
+            "post",
+            "/api/v1/auth/session",
+            post(sessions::open),
+            human("A session token for the relay, from a wl_ token; shown this once")
+                .answer(201, "LinkSession"),
+        ),
+        route(
+            "post",
+            "/api/v1/me/token",
+            post(sessions::rotate),
+            human("A new token for yourself, which replaces the old one and ends its sessions")
+                .answer(201, "UserToken")
+                .errors(&[404, 409]),
+        ),
+        route(
+            "post",
+            "/api/v1/agents",
+            post(devices::create),
+            human("A new agent of yours that is a device, with its token")
+                .body("NewDevice")
+                .answer(201, "DeviceToken")
+                .errors(&[400, 404, 408, 409, 413, 415, 422]),
+        ),
+        route(
+            "get",
+            "/api/v1/agents/{agent_id}",
+            get(agents::show),
+            device("One agent").answer(200, "Agent").errors(&[404]),
+        ),
+        route(
+            "delete",
+            "/api/v1/agents/{agent_id}",
+            delete(devices::remove),
+            device("Take an agent away; nothing opens with it from now on")
+                .empty(204)
+                .errors(&[404, 409]),
+        ),
+        route(
+            "get",
+            "/api/v1/agents/{agent_id}/export",
+            get(devices::export),
+            device("The device token of an agent of yours; that it was read is on the trail")
+                .answer(200, "DeviceToken")
+                .errors(&[404, 409]),
+        ),
+        route(
+            "post",
+            "/api/v1/agents/{agent_id}/rotate-token",
+            post(devices::rotate),
+            device("A new device token for an agent of yours; the old one is out at once")
+                .answer(201, "DeviceToken")
+                .errors(&[404, 409]),
         ),
     ]
 }

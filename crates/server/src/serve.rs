@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::{
-    App, failures,
+    App, failures, link,
     listen::{Tls, listen},
     transport::{Door, Listener},
     webhook,
@@ -67,6 +67,8 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     let background = [
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),
+        tokio::spawn(link::watch(app.clone())),
+        tokio::spawn(link::traffic::run(app.clone())),
     ];
     let protection = match tls {
         Some(_) => Listener::Tls,
@@ -90,6 +92,7 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     shutdown.await;
     tracing::info!("stopping");
     app.stopping.send_replace(true);
+    link::stop(&app).await;
     let _ = public.await;
     if let Some(local) = local {
         let _ = local.await;

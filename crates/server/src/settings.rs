@@ -2,6 +2,7 @@
 
 use ::wake::{limits, net::Cidr};
 use account::secret::SecretHash;
+use wakelink::relay::Limits;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -12,6 +13,8 @@ pub struct Settings {
     pub proxies: Vec<Cidr>,
     /// The hash of the link by which the first person comes in.
     pub setup: Option<SecretHash>,
+    /// Of the relay.
+    pub link: Limits,
 }
 
 impl Settings {
@@ -28,6 +31,7 @@ impl Default for Settings {
             max_details_bytes: limits::DETAILS_BYTES,
             proxies: Vec::new(),
             setup: None,
+            link: Limits::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ mod callback;
 mod deliver;
 mod rest;
 
-pub use rest::{password_name, secret_name};
+pub use rest::{device_name, password_name, secret_name};
 
 use store::Needs;
 
@@ -53,6 +53,9 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
         | Command::Enter { .. }
         | Command::SetPassword { .. }
         | Command::SetSecret { .. }
+        | Command::SetDeviceToken { .. }
+        | Command::RemoveAgent { .. }
+        | Command::RecordRelays(_)
         | Command::RecordFailures { .. } => {}
     }
 }
@@ -98,6 +101,17 @@ pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal>
             agent_id,
             sealed,
         } => rest::set_secret(stage, &actor, agent_id, sealed),
+        Command::SetDeviceToken {
+            command,
+            agent_id,
+            sealed,
+        } => rest::set_device_token(stage, &command, &agent_id, sealed),
+        Command::RemoveAgent {
+            actor,
+            agent_id,
+            as_owner,
+        } => rest::remove_agent(stage, actor, agent_id, as_owner),
+        Command::RecordRelays(counted) => rest::record_relays(stage, counted),
         Command::RecordFailures { source, count } => rest::record_failures(stage, source, count),
         Command::Deny {
             actor,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use account::Role;
-use account::event::{AccessDenied, AccessFailed};
+use account::event::{AccessDenied, AccessFailed, RelaysCounted};
 use inbox::event::ContentErased;
 use uuid::Uuid;
 
@@ -80,6 +80,46 @@ pub fn set_secret(
 /// Where an agent's webhook secret is kept.
 pub fn secret_name(agent_id: &str) -> String {
     format!("webhook/{agent_id}")
+}
+
+pub fn set_device_token(
+    stage: &mut Stage<'_>,
+    command: &account::Command,
+    agent_id: &str,
+    sealed: Vec<u8>,
+) -> Result<Reply, Refusal> {
+    enter(stage, command)?;
+    stage.changes.secrets.push((device_name(agent_id), sealed));
+    Ok(Reply::Done)
+}
+
+pub fn remove_agent(
+    stage: &mut Stage<'_>,
+    actor: String,
+    agent_id: String,
+    as_owner: bool,
+) -> Result<Reply, Refusal> {
+    let name = device_name(&agent_id);
+    let by = as_owner.then(|| actor.clone());
+    let command = account::Command::RemoveAgent { agent_id, by };
+    match as_owner {
+        true => enter(stage, &command)?,
+        false => administer(stage, &actor, &command)?,
+    };
+    // Nothing is what is left of it.
+    stage.changes.secrets.push((name, Vec::new()));
+    Ok(Reply::Done)
+}
+
+/// Where a device's token is kept.
+pub fn device_name(agent_id: &str) -> String {
+    format!("device/{agent_id}")
+}
+
+pub fn record_relays(stage: &mut Stage<'_>, counted: RelaysCounted) -> Result<Reply, Refusal> {
+    let event = account::Event::from(counted);
+    stage.record(&event.stream(), "system", event, Vec::new())?;
+    Ok(Reply::Done)
 }
 
 pub fn record_failures(

@@ -1,4 +1,5 @@
-//! Agents, their prompt, and the secret that signs their callbacks.
+//! Agents, what they have for each door, their prompt, and the secret that signs
+//! their callbacks.
 
 use std::collections::HashMap;
 
@@ -10,20 +11,25 @@ use axum::{
 };
 use engine::{Command, read::WebhookSecrets};
 use serde::Serialize;
+use trail::Micros;
 
 use crate::{
     App, Problem,
     api::{Json, keys},
     auth::{Admin, Reader},
+    link::traffic::Sums,
     path::Path,
 };
 
 /// An agent and what it has for each door.
 #[derive(Debug, Serialize)]
 struct Shown<'a> {
-    #[serde(flatten)]
-    agent: &'a account::Agent,
+    agent_id: &'a str,
+    owner: &'a str,
+    created_at: Micros,
     wake: Wake<'a>,
+    /// Its owner's business alone.
+    link: Option<Linked>,
 }
 
 /// The keys that work now.
@@ -32,7 +38,51 @@ struct Wake<'a> {
     keys: Vec<keys::Shown<'a>>,
 }
 
-pub async fn index(State(app): State<App>, _: Reader) -> Response {
+/// A device, as its owner sees it.
+#[derive(Debug, Serialize)]
+struct Linked {
+    token_id: String,
+    issued_at: Micros,
+    online: bool,
+    last_seen_at: Option<Micros>,
+    /// What passed since the server started.
+    relayed: Sums,
+}
+
+impl<'a> Shown<'a> {
+    fn of(app: &App, agent: &'a account::Agent, wake: Wake<'a>, reader: &Reader) -> Shown<'a> {
+        let is_theirs = reader.name.as_deref() == Some(agent.owner.as_str());
+        let device = agent.link.as_ref().filter(|_| is_theirs);
+        Shown {
+            agent_id: &agent.agent_id,
+            owner: &agent.owner,
+            created_at: agent.created_at,
+            wake,
+            link: device.map(|device| Linked::of(app, agent, device)),
+        }
+    }
+}
+
+impl Linked {
+    fn of(app: &App, agent: &account::Agent, device: &account::Device) -> Linked {
+        let (agent_id, owner) = (&agent.agent_id, &agent.owner);
+        let online = app.link.is_online(owner, agent_id);
+        let traffic = app.link.traffic.find(agent_id, owner);
+        let seen = traffic.as_ref().and_then(|traffic| traffic.seen_at());
+        Linked {
+            token_id: device.token_id.clone(),
+            issued_at: device.issued_at,
+            online,
+            last_seen_at: match online {
+                true => Some(app.shared().clock.now()),
+                false => seen,
+            },
+            relayed: traffic.map(|traffic| traffic.sums()).unwrap_or_default(),
+        }
+    }
+}
+
+pub async fn index(State(app): State<App>, reader: Reader) -> Response {
     let accounts = app.shared().accounts();
     let now = app.shared().clock.now();
     let mut doors: HashMap<&str, Wake<'_>> = HashMap::new();
@@ -45,12 +95,30 @@ pub async fn index(State(app): State<App>, _: Reader) -> Response {
     }
     let agents = accounts.agents.values();
     let agents: Vec<Shown<'_>> = agents
-        .map(|agent| Shown {
-            agent,
-            wake: doors.remove(agent.agent_id.as_str()).unwrap_or_default(),
+        .map(|agent| {
+            let wake = doors.remove(agent.agent_id.as_str()).unwrap_or_default();
+            Shown::of(&app, agent, wake, &reader)
         })
         .collect();
     Json(serde_json::json!({ "agents": agents })).into_response()
+}
+
+pub async fn show(
+    State(app): State<App>,
+    reader: Reader,
+    Path(agent_id): Path,
+) -> Result<Response, Problem> {
+    let accounts = app.shared().accounts();
+    let now = app.shared().clock.now();
+    let Some(agent) = accounts.agents.get(&agent_id) else {
+        return Err(account::Rejection::NoSuchAgent(agent_id).into());
+    };
+    let keys = accounts.keys.values();
+    let keys = keys.filter(|key| key.agent_id == agent_id && key.is_active(now));
+    let wake = Wake {
+        keys: keys.map(|key| keys::Shown::of(key, &accounts)).collect(),
+    };
+    Ok(Json(Shown::of(&app, agent, wake, &reader)).into_response())
 }
 
 pub async fn prompt(

@@ -1,6 +1,7 @@
 //! `/api/v1`: everything a person can do, page or no page.
 
 pub mod agents;
+pub mod devices;
 pub mod events;
 pub mod fresh;
 pub mod inbox;
@@ -8,6 +9,7 @@ pub mod keys;
 pub mod operations;
 pub mod rates;
 pub mod retention;
+pub mod sessions;
 pub mod trail;
 pub mod users;
 pub mod webhooks;

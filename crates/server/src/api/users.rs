@@ -67,7 +67,7 @@ pub async fn create(
 }
 
 /// The one answer that carries a token.
-fn shown_once(app: &App, name: String, token: String) -> Response {
+pub fn shown_once(app: &App, name: String, token: String) -> Response {
     let accounts = app.shared().accounts();
     let role = accounts
         .users

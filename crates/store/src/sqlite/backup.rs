@@ -68,7 +68,9 @@ fn take_keys(
     )?;
     if keys.is_empty() && !with_seal_key {
         // Sealed with a key that is not here: to be made anew.
-        connection.execute("DELETE FROM secrets WHERE name GLOB 'webhook/*'", [])?;
+        for made_anew in ["webhook/*", "device/*"] {
+            connection.execute("DELETE FROM secrets WHERE name GLOB ?1", [made_anew])?;
+        }
     }
     Ok(keys)
 }

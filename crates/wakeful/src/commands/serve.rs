@@ -14,6 +14,7 @@ use server::{
     serve::{self, Bound},
 };
 use wake::limits;
+use wakelink::relay::Limits;
 
 use crate::{
     Ending,
@@ -37,6 +38,8 @@ struct File {
     body_key: Option<PathBuf>,
     address: Option<String>,
     max_details: Option<usize>,
+    #[serde(default)]
+    link: Limits,
 }
 
 fn read_config(path: Option<&Path>) -> Result<File> {
@@ -98,6 +101,9 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
             limits::DETAILS_BYTES_MAX
         );
     }
+    if let Some(limit) = file.link.nothing_passes() {
+        bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
+    }
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
@@ -129,6 +135,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         max_details_bytes,
         proxies,
         setup: setup.as_ref().map(|link| secret::hash(link)),
+        link: file.link,
     };
     // Before anyone is told that it runs, or a signal would kill it.
     let shutdown = shutdown()?;

@@ -1,0 +1,60 @@
+//! What a person's programs come in with: a session for the relay, and the
+//! account's own token.
+
+use account::{command::Command as Ask, secret::Kind};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use engine::Command;
+use serde::Serialize;
+use trail::Micros;
+
+use crate::{
+    App, Problem,
+    api::{
+        Json,
+        fresh::{draw, short_id},
+        users,
+    },
+    auth::{Human, TokenHolder},
+};
+
+#[derive(Debug, Serialize)]
+struct Session {
+    session_token: String,
+    expires_at: Micros,
+    expires_in: u64,
+    max_requests: u64,
+}
+
+/// A session for the relay: it opens that and nothing else.
+pub async fn open(State(app): State<App>, holder: TokenHolder) -> Result<Response, Problem> {
+    let expires_at = app.link.session_end(app.shared().clock.now());
+    let opened = app
+        .link
+        .open_session(&holder.user.name, &holder.token_id)
+        .await?;
+    let body = Session {
+        session_token: opened.token,
+        expires_at,
+        expires_in: app.link.limits.session_seconds,
+        max_requests: opened.session.requests_left(),
+    };
+    Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// A new token for oneself; the old one, and every session opened with it,
+/// opens nothing from now on.
+pub async fn rotate(State(app): State<App>, human: Human) -> Result<Response, Problem> {
+    let (token, token_hash) = draw(Kind::User)?;
+    let name = human.user.name;
+    let command = Ask::IssueToken {
+        name: name.clone(),
+        token_id: short_id("tok")?,
+        token_hash,
+    };
+    app.engine.submit(Command::Enter { command }).await?;
+    Ok(users::shown_once(&app, name, token))
+}

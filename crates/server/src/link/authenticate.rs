@@ -1,0 +1,153 @@
+//! Who somebody is, by the first frame they send.
+
+use std::{net::IpAddr, sync::Arc};
+
+use account::secret;
+use wakelink::{
+    Side,
+    frame::{Auth, AuthResponse, ClientType},
+    relay::Session,
+};
+
+use super::{
+    rooms::Room,
+    seats::{Right, Seat},
+};
+use crate::{App, api::fresh};
+
+/// Somebody who may come in.
+#[derive(Debug)]
+pub struct Admitted {
+    pub side: Side,
+    /// Of a device.
+    pub agent_id: Option<Arc<str>>,
+    pub room: Arc<Room>,
+    pub session: Arc<Session>,
+    /// What they are told.
+    pub session_token: String,
+}
+
+/// Who they are, before it is looked whether there is room for them.
+struct Known {
+    right: Right,
+    owner: Arc<str>,
+    session: Arc<Session>,
+    session_token: String,
+}
+
+/// Lets somebody in, or says what they are told instead.
+pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitted, AuthResponse> {
+    let (link, now) = (&app.link, app.link.now());
+    if let Some(wait) = link.lockout(|lockout| lockout.wait_seconds(seat.address, now)) {
+        app.failures.count(seat.address);
+        return Err(failed("Too many failures: try again later", Some(wait)));
+    }
+    let Some(known) = know(app, auth).await else {
+        return Err(fail(app, seat.address));
+    };
+    let Some(room) = link.rooms.enter(&known.owner, &link.limits) else {
+        return Err(failed("This account has too many connections", None));
+    };
+    let (side, agent_id) = match &known.right {
+        Right::Client { .. } => (Side::Client, None),
+        Right::Device { agent_id, .. } => (Side::Device, Some(Arc::clone(agent_id))),
+    };
+    seat.sit_by(known.right.clone());
+    // Revoked in this very moment: whoever looks through the seats after that
+    // finds it, and who looked before published first.
+    if !known.right.still_holds(&app.shared().accounts()) {
+        link.rooms.leave(&room);
+        return Err(fail(app, seat.address));
+    }
+    Ok(Admitted {
+        side,
+        agent_id,
+        room,
+        session: known.session,
+        session_token: known.session_token,
+    })
+}
+
+/// A person's token or session as a client, a device's own token as that
+/// device; anything else is nobody.
+async fn know(app: &App, auth: &Auth) -> Option<Known> {
+    let kind = ClientType::parse(&auth.client_type)?;
+    match (kind, &auth.api_token, &auth.session_token) {
+        (ClientType::Client, Some(token), None) => by_token(app, token).await,
+        (ClientType::Client, None, Some(token)) => by_session(app, token).await,
+        (ClientType::Device | ClientType::Firmware, Some(token), None) => {
+            by_device_token(app, token, auth.agent_id.as_deref()?)
+        }
+        _ => None,
+    }
+}
+
+async fn by_token(app: &App, token: &str) -> Option<Known> {
+    let hash = secret::hash(token);
+    let accounts = app.shared().accounts();
+    let user = accounts.user_by_token(&hash)?;
+    let token_id = accounts.token_id(&hash)?;
+    let opened = app.link.open_session(&user.name, token_id).await.ok()?;
+    let owner: Arc<str> = user.name.as_str().into();
+    Some(Known {
+        right: Right::Client {
+            name: Arc::clone(&owner),
+            token_id: token_id.into(),
+        },
+        owner,
+        session: opened.session,
+        session_token: opened.token,
+    })
+}
+
+async fn by_session(app: &App, token: &str) -> Option<Known> {
+    let held = app.link.sessions.find(&secret::hash(token)).await?;
+    let right = Right::Client {
+        name: Arc::clone(&held.name),
+        token_id: held.token_id,
+    };
+    let lasts = held.session.lasts(app.link.now()) && right.still_holds(&app.shared().accounts());
+    lasts.then(|| Known {
+        right,
+        owner: held.name,
+        session: held.session,
+        session_token: token.to_owned(),
+    })
+}
+
+fn by_device_token(app: &App, token: &str, agent_id: &str) -> Option<Known> {
+    let accounts = app.shared().accounts();
+    let agent = accounts.device_by_token(&secret::hash(token))?;
+    let device = agent.link.as_ref()?;
+    if agent.agent_id != agent_id {
+        return None;
+    }
+    Some(Known {
+        right: Right::Device {
+            agent_id: agent_id.into(),
+            token_id: device.token_id.as_str().into(),
+        },
+        owner: agent.owner.as_str().into(),
+        session: app.link.new_session(app.link.now()),
+        // A device comes in with its own token alone. What it is told has the
+        // same form as for everyone, and opens nothing.
+        session_token: fresh::draw(secret::Kind::LinkSession).ok()?.0,
+    })
+}
+
+/// A failure counts against the address it came from.
+fn fail(app: &App, address: IpAddr) -> AuthResponse {
+    app.failures.count(address);
+    let (limits, now) = (&app.link.limits, app.link.now());
+    let wait = app
+        .link
+        .lockout(|lockout| lockout.fail(limits, address, now));
+    failed("Invalid token", wait)
+}
+
+fn failed(error: &str, retry_after: Option<u64>) -> AuthResponse {
+    AuthResponse::Failed {
+        error: error.to_owned(),
+        retry_after,
+    }
+}

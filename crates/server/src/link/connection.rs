@@ -1,0 +1,536 @@
+//! One connection, from its first frame to its last. One task reads, routes and
+//! writes: what it hears it puts into others' outboxes, and what is in its own
+//! it sends. It never waits for anybody else.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_util::{Sink as _, SinkExt as _, Stream as _, StreamExt as _};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    time::Sleep,
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        self, Message, Utf8Bytes,
+        protocol::{CloseFrame, frame::coding::CloseCode},
+    },
+};
+use wakelink::{
+    Frame, Side,
+    frame::AuthResponse,
+    relay::{
+        BadFrame, Code, Ending, Envelope, Incoming, Moment, Pace, Patience, Place, Refusal,
+        Session, Tick,
+    },
+};
+
+use super::{
+    authenticate::{Admitted, authenticate},
+    rooms::{Handle, Room},
+    seats::Seat,
+    traffic::Traffic,
+};
+use crate::App;
+
+/// Frames read before others have their turn.
+const READ_FRAMES: usize = 64;
+/// For the last words, and for the other side to take them.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// What is still read, and thrown away, of what the other side had on its way.
+const DISCARDED: usize = 1 << 20;
+
+const PING: Utf8Bytes = Utf8Bytes::from_static(r#"{"type":"ping"}"#);
+
+/// How it came to an end.
+#[derive(Debug)]
+enum End {
+    /// We say so, and why.
+    By(Ending),
+    /// The other side has gone.
+    Gone,
+}
+
+pub async fn serve<S>(app: App, seat: Seat, mut socket: WebSocketStream<S>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut unsent = VecDeque::new();
+    let end = match greet(&app, &seat, &mut socket).await {
+        Err(end) => end,
+        Ok(admitted) => {
+            let mut connection = Connection::join(app, &seat, admitted, socket);
+            let end = poll_fn(|context| connection.poll(context)).await;
+            // From here on nothing reaches it, and its owner knows.
+            (socket, unsent) = (connection.socket, connection.sending);
+            end
+        }
+    };
+    if let End::By(ending) = end {
+        let _ = tokio::time::timeout(FAREWELL, farewell(&seat, &mut socket, unsent, ending)).await;
+    }
+}
+
+/// The first frame, and the answer to it.
+async fn greet<S>(app: &App, seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Admitted, End>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let patience = Duration::from_secs(app.link.limits.auth_seconds);
+    let first = tokio::time::timeout(patience, first_text(seat, socket));
+    let first = first.await.map_err(|_| End::By(Ending::NoAuth))??;
+    let Ok(Frame::Auth(auth)) = Frame::read(&first) else {
+        return Err(End::By(Ending::NotAuth));
+    };
+    let admitted = authenticate(app, seat, &auth).await;
+    admitted.map_err(|response| {
+        seat.outbox
+            .push(Frame::AuthResponse(response).text().into());
+        End::By(Ending::Refused)
+    })
+}
+
+async fn first_text<S>(seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Utf8Bytes, End>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let heard = poll_fn(|context| {
+            seat.outbox.register(context.waker());
+            if let Some(ending) = seat.outbox.ending() {
+                return Poll::Ready(Err(End::By(ending)));
+            }
+            socket.poll_next_unpin(context).map(Ok)
+        });
+        match heard.await? {
+            Some(Ok(Message::Text(text))) => return Ok(text),
+            Some(Ok(Message::Binary(_))) => return Err(End::By(Ending::NotAuth)),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(broken(&error)),
+            None => return Err(End::Gone),
+        }
+    }
+}
+
+/// What an error on the socket means.
+fn broken(error: &tungstenite::Error) -> End {
+    match error {
+        tungstenite::Error::Capacity(_) => End::By(Ending::TooLarge),
+        _ => End::Gone,
+    }
+}
+
+/// Somebody who is in.
+struct Connection<'s, S> {
+    seat: &'s Seat,
+    socket: WebSocketStream<S>,
+    side: Side,
+    member: Membership,
+    session: Arc<Session>,
+    patience: Patience,
+    pace: Pace,
+    /// Nothing is read before this moment.
+    read_from: Option<Moment>,
+    /// Taken out of the outbox, and not written yet.
+    sending: VecDeque<Utf8Bytes>,
+    /// Written, and perhaps not sent yet.
+    unflushed: bool,
+    alarm: Pin<Box<Sleep>>,
+}
+
+impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
+    fn join(
+        app: App,
+        seat: &'s Seat,
+        admitted: Admitted,
+        socket: WebSocketStream<S>,
+    ) -> Connection<'s, S> {
+        let Admitted {
+            side,
+            agent_id,
+            room,
+            session,
+            session_token,
+        } = admitted;
+        let now = app.link.now();
+        let response = Frame::AuthResponse(AuthResponse::Authenticated {
+            session_token,
+            expires_in: session.seconds_left(now),
+            max_requests: session.requests_left(),
+        });
+        let mut sending = VecDeque::from([Utf8Bytes::from(response.text())]);
+        let (member, statuses) = Membership::join(app, seat, agent_id, room);
+        sending.extend(statuses);
+        let link = &member.app.link;
+        let patience = Patience::new(&link.limits, now);
+        let pace = Pace::new(link.limits.frames_per_second, link.limits.frames_at_once);
+        let first = patience.next().min(session.expires_at());
+        let alarm = Box::pin(tokio::time::sleep_until(link.instant(first)));
+        Connection {
+            seat,
+            socket,
+            side,
+            member,
+            session,
+            patience,
+            pace,
+            read_from: None,
+            sending,
+            unflushed: false,
+            alarm,
+        }
+    }
+
+    fn app(&self) -> &App {
+        &self.member.app
+    }
+
+    fn room(&self) -> &Room {
+        &self.member.room
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        self.seat.outbox.register(context.waker());
+        let now = self.app().link.now();
+        if let Err(end) = self.look_at_the_clock(now) {
+            return Poll::Ready(end);
+        }
+        let heard = self.poll_read(context, now);
+        if let Poll::Ready(Err(end)) = heard {
+            return Poll::Ready(end);
+        }
+        match self.poll_write(context) {
+            Poll::Ready(Err(end)) => return Poll::Ready(end),
+            Poll::Ready(Ok(())) => {}
+            // It does not read what is sent to it: the end does not wait.
+            Poll::Pending => {
+                if let Some(ending) = self.seat.outbox.ending() {
+                    return Poll::Ready(End::By(ending));
+                }
+            }
+        }
+        let due = self.poll_alarm(context);
+        if heard.is_ready() || due.is_ready() {
+            // There is more to do, after others had their turn.
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// Pings, and the end of the session.
+    fn look_at_the_clock(&mut self, now: Moment) -> Result<(), End> {
+        if self.read_from.is_some_and(|from| from <= now) {
+            self.read_from = None;
+        }
+        if now >= self.session.expires_at() {
+            self.tell(Code::SessionExpired, None);
+            return Err(End::By(Ending::SessionExpired));
+        }
+        match self.patience.tick(&self.member.app.link.limits, now) {
+            Tick::Nothing => {}
+            Tick::Ping => drop(self.seat.outbox.push(PING)),
+            Tick::End(ending) => return Err(End::By(ending)),
+        }
+        Ok(())
+    }
+
+    /// Ready when it is time to look at the clock again.
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let next = self.patience.next().min(self.session.expires_at());
+        let next = self.read_from.map_or(next, |from| next.min(from));
+        let next = self.app().link.instant(next);
+        if self.alarm.deadline() != next {
+            self.alarm.as_mut().reset(next);
+        }
+        self.alarm.as_mut().poll(context)
+    }
+
+    /// Reads what is there. Ready if there may be more.
+    fn poll_read(&mut self, context: &mut Context<'_>, now: Moment) -> Poll<Result<(), End>> {
+        for _ in 0..READ_FRAMES {
+            if self.read_from.is_some() {
+                return Poll::Pending;
+            }
+            let heard = ready!(Pin::new(&mut self.socket).poll_next(context));
+            match heard {
+                None => return Poll::Ready(Err(End::Gone)),
+                Some(Err(error)) => return Poll::Ready(Err(broken(&error))),
+                Some(Ok(message)) => self.hear(message, now)?,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn hear(&mut self, message: Message, now: Moment) -> Result<(), End> {
+        self.slow_down(now);
+        match message {
+            Message::Text(text) => self.hear_text(&text, now),
+            Message::Binary(_) => self.bad(&BadFrame {
+                why: "Only text frames are taken here",
+                request_id: None,
+            }),
+            // The answer is made already, and goes out with the next flush.
+            Message::Ping(_) => {
+                self.unflushed = true;
+                Ok(())
+            }
+            Message::Pong(_) | Message::Close(_) | Message::Frame(_) => Ok(()),
+        }
+    }
+
+    /// Counts a frame; who speaks too fast is heard later.
+    fn slow_down(&mut self, now: Moment) {
+        let own = self.pace.note(now);
+        let shared = self.room().pace.note(now);
+        self.read_from = own.max(shared);
+    }
+
+    fn hear_text(&mut self, text: &str, now: Moment) -> Result<(), End> {
+        match Incoming::read(self.side, text) {
+            Err(bad) => return self.bad(&bad),
+            Ok(Incoming::Pong) => {
+                self.patience.pong();
+                return Ok(());
+            }
+            Ok(Incoming::Relay(envelope)) => {
+                self.spend(envelope.request_id.as_deref(), now)?;
+                self.relay(&envelope);
+            }
+            Ok(Incoming::Packet { sid }) => {
+                self.spend(None, now)?;
+                self.packet(&sid, text);
+            }
+        }
+        self.patience.good();
+        Ok(())
+    }
+
+    fn bad(&mut self, bad: &BadFrame) -> Result<(), End> {
+        let frame = Code::BadFrame.frame_in_words(bad.why, bad.request_id.as_deref());
+        self.seat.outbox.push(frame.text().into());
+        match self.patience.bad(&self.member.app.link.limits) {
+            Some(ending) => Err(End::By(ending)),
+            None => Ok(()),
+        }
+    }
+
+    fn spend(&self, request_id: Option<&str>, now: Moment) -> Result<(), End> {
+        self.session.spend(now).map_err(|over| {
+            self.tell(over.code(), request_id);
+            End::By(over.ending())
+        })
+    }
+
+    fn tell(&self, code: Code, request_id: Option<&str>) {
+        let frame = code.frame(request_id).text();
+        self.seat.outbox.push(frame.into());
+    }
+
+    fn relay(&self, envelope: &Envelope<'_>) {
+        let (agent_id, sid) = (&*envelope.agent_id, envelope.sid());
+        let place = self.seat.place;
+        let is_registered = || {
+            let accounts = self.app().shared().accounts();
+            accounts.has_device(&self.room().owner, agent_id)
+        };
+        let to_device = |to: &Handle| {
+            if let Some(traffic) = &to.traffic {
+                traffic.to_device(envelope.payload.len());
+            }
+            // If it can take no more it is closed, and its owner is told so.
+            to.outbox.push(Utf8Bytes::from(&*envelope.payload));
+        };
+        let board = self.room().board();
+        let refusal = match board.relay(place, agent_id, sid.as_deref(), is_registered) {
+            Ok(passage) if !passage.binds => return to_device(passage.to),
+            Ok(_) => {
+                drop(board);
+                let mut board = self.room().change();
+                // Somebody may have been faster.
+                board.bind(place, agent_id, sid.as_deref().unwrap_or_default());
+                match board.relay(place, agent_id, sid.as_deref(), is_registered) {
+                    Ok(passage) => return to_device(passage.to),
+                    Err(refusal) => refusal,
+                }
+            }
+            Err(refusal) => {
+                drop(board);
+                refusal
+            }
+        };
+        self.refuse(refusal, agent_id, envelope.request_id.as_deref());
+    }
+
+    fn refuse(&self, refusal: Refusal, agent_id: &str, request_id: Option<&str>) {
+        if refusal != Refusal::UnknownAgent {
+            let now = self.app().shared().clock.now();
+            let traffic = self
+                .app()
+                .link
+                .traffic
+                .of(agent_id, &self.room().owner, now);
+            traffic.refused();
+        }
+        self.tell(refusal.code(), request_id);
+    }
+
+    fn packet(&self, sid: &str, text: &str) {
+        let board = self.room().board();
+        match board.packet(self.seat.place, sid) {
+            Ok(to) => {
+                match (&self.member.traffic, &to.traffic) {
+                    (Some(own), _) => own.from_device(text.len()),
+                    (None, Some(theirs)) => theirs.to_device(text.len()),
+                    (None, None) => {}
+                }
+                to.outbox.push(Utf8Bytes::from(text));
+            }
+            Err(refusal) => {
+                drop(board);
+                if let Some(own) = &self.member.traffic {
+                    own.refused();
+                }
+                self.tell(refusal.code(), None);
+            }
+        }
+    }
+
+    /// Sends what is there. Ready when all of it is sent.
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        let gone = |_| End::Gone;
+        loop {
+            if self.sending.is_empty() {
+                if let Some(ending) = self.seat.outbox.take(&mut self.sending) {
+                    return Poll::Ready(Err(End::By(ending)));
+                }
+                if self.sending.is_empty() {
+                    break;
+                }
+            }
+            let mut socket = Pin::new(&mut self.socket);
+            ready!(socket.as_mut().poll_ready(context)).map_err(gone)?;
+            if let Some(frame) = self.sending.pop_front() {
+                socket.start_send(Message::Text(frame)).map_err(gone)?;
+                self.unflushed = true;
+            }
+        }
+        if self.unflushed {
+            ready!(Pin::new(&mut self.socket).poll_flush(context)).map_err(gone)?;
+            self.unflushed = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A place on the switchboard, until it is dropped.
+struct Membership {
+    app: App,
+    place: Place,
+    /// Of a device.
+    agent_id: Option<Arc<str>>,
+    /// Of a device: its own account.
+    traffic: Option<Arc<Traffic>>,
+    room: Arc<Room>,
+}
+
+impl Membership {
+    /// Comes in; gives what a client is told of its devices.
+    fn join(
+        app: App,
+        seat: &Seat,
+        agent_id: Option<Arc<str>>,
+        room: Arc<Room>,
+    ) -> (Membership, Vec<Utf8Bytes>) {
+        let clock = app.shared().clock.now();
+        let traffic = agent_id
+            .as_ref()
+            .map(|agent_id| app.link.traffic.of(agent_id, &room.owner, clock));
+        let handle = Handle {
+            outbox: Arc::clone(&seat.outbox),
+            traffic: traffic.clone(),
+        };
+        let mut statuses = Vec::new();
+        match &agent_id {
+            Some(agent_id) => room.join_device(agent_id, seat.place, handle),
+            None => {
+                let accounts = app.shared().accounts();
+                let devices = accounts.devices_of(&room.owner);
+                statuses = room.join_client(seat.place, handle, devices);
+            }
+        }
+        let membership = Membership {
+            app,
+            place: seat.place,
+            agent_id,
+            traffic,
+            room,
+        };
+        membership.seen();
+        (membership, statuses)
+    }
+
+    fn seen(&self) {
+        if let Some(traffic) = &self.traffic {
+            traffic.saw(self.app.shared().clock.now());
+        }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.seen();
+        match &self.agent_id {
+            None => self.room.change().leave_client(self.place),
+            Some(agent_id) => self.room.leave_device(agent_id, self.place),
+        }
+        self.app.link.rooms.leave(&self.room);
+    }
+}
+
+/// The last words: what was still to be said, the reason, and time to take it.
+async fn farewell<S>(
+    seat: &Seat,
+    socket: &mut WebSocketStream<S>,
+    mut unsent: VecDeque<Utf8Bytes>,
+    ending: Ending,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    seat.outbox.end(ending);
+    while ending.lets_the_rest_out() {
+        let over = seat.outbox.take(&mut unsent).is_some();
+        while let Some(frame) = unsent.pop_front() {
+            if socket.feed(Message::Text(frame)).await.is_err() {
+                return;
+            }
+        }
+        if over {
+            break;
+        }
+    }
+    let frame = CloseFrame {
+        code: CloseCode::from(ending.close_code()),
+        reason: Utf8Bytes::from_static(ending.reason()),
+    };
+    if socket.send(Message::Close(Some(frame))).await.is_err() {
+        return;
+    }
+    // To close now, with something unread, would take the last words back.
+    let io = socket.get_mut();
+    let _ = io.shutdown().await;
+    let mut room = vec![0; 4096];
+    let mut discarded = 0;
+    while discarded < DISCARDED {
+        match io.read(&mut room).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => discarded += read,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! WakeLink's one endpoint: sockets of devices and of people's clients, between
+//! which packets pass that nobody here can read. What is decided is decided in
+//! `wakelink::relay`; here is how it is done.
+//!
+//! ```text
+//! open ──► seats ──► authenticate ──► rooms ──► connection ◄──► outbox
+//! ```
+//!
+//! Nothing that passes is logged, kept or put on the trail; `traffic` counts.
+
+mod authenticate;
+mod connection;
+pub mod open;
+mod outbox;
+mod rooms;
+mod seats;
+pub mod sessions;
+pub mod traffic;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use trail::Micros;
+use wakelink::relay::{Limits, Lockout, Moment, Session};
+
+use crate::{App, Problem, api::fresh};
+
+/// How long connections may take to end with the server.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+#[derive(Debug)]
+pub struct Link {
+    pub limits: Limits,
+    started: Instant,
+    pub sessions: Box<dyn sessions::Sessions>,
+    lockout: Mutex<Lockout>,
+    rooms: rooms::Rooms,
+    seats: Arc<seats::Seats>,
+    pub traffic: traffic::Ledger,
+}
+
+/// A session that was just opened.
+#[derive(Debug)]
+pub struct Opened {
+    pub token: String,
+    pub session: Arc<Session>,
+}
+
+impl Link {
+    pub fn new(limits: Limits) -> Link {
+        Link {
+            started: Instant::now(),
+            sessions: Box::new(sessions::InMemory::new(limits.sessions_per_person)),
+            lockout: Mutex::default(),
+            rooms: rooms::Rooms::default(),
+            seats: Arc::default(),
+            traffic: traffic::Ledger::default(),
+            limits,
+        }
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn instant(&self, moment: Moment) -> tokio::time::Instant {
+        (self.started + Duration::from_nanos(moment.0)).into()
+    }
+
+    fn lockout<T>(&self, look: impl FnOnce(&mut Lockout) -> T) -> T {
+        look(&mut self.lockout.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Connections now.
+    pub fn connections(&self) -> usize {
+        self.seats.count()
+    }
+
+    /// Whether someone's device is connected now.
+    pub fn is_online(&self, owner: &str, agent_id: &str) -> bool {
+        self.rooms.is_online(owner, agent_id)
+    }
+
+    /// A session for someone who was recognised by this token.
+    pub async fn open_session(&self, name: &str, token_id: &str) -> Result<Opened, Problem> {
+        let now = self.now();
+        let (token, hash) = fresh::draw(account::secret::Kind::LinkSession)?;
+        let session = self.new_session(now);
+        let held = sessions::Held {
+            name: name.into(),
+            token_id: token_id.into(),
+            session: Arc::clone(&session),
+        };
+        self.sessions.keep(hash, held, now).await;
+        Ok(Opened { token, session })
+    }
+
+    fn new_session(&self, now: Moment) -> Arc<Session> {
+        let expires_at = now.plus_seconds(self.limits.session_seconds);
+        Arc::new(Session::new(self.limits.session_requests, expires_at))
+    }
+
+    /// When a session that is opened now ends, by the clock on the wall.
+    pub fn session_end(&self, now: Micros) -> Micros {
+        now.plus_seconds(i64::try_from(self.limits.session_seconds).unwrap_or(i64::MAX))
+    }
+}
+
+/// Ends connections whose token was revoked, as soon as it was. Runs until the
+/// server ends.
+pub async fn watch(app: App) {
+    let mut size = app.shared().size();
+    let mut before = app.shared().accounts();
+    while size.changed().await.is_ok() {
+        let accounts = app.shared().accounts();
+        if !Arc::ptr_eq(&before, &accounts) {
+            app.link.seats.end_where_revoked(&accounts);
+            before = accounts;
+        }
+    }
+}
+
+/// Ends all connections, and puts on the trail what was not there yet.
+pub async fn stop(app: &App) {
+    app.link.seats.close();
+    let _ = tokio::time::timeout(GOODBYE, app.link.seats.emptied()).await;
+    traffic::record(app, true).await;
+}

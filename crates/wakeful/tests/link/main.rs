@@ -1,0 +1,15 @@
+//! The relay, with a real server, real TLS and real WebSocket clients.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod entering;
+mod limits;
+mod presence;
+mod python;
+mod relaying;
+mod rest;
+mod scene;
+mod secrecy;
+mod wire;

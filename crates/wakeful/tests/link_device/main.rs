@@ -1,0 +1,14 @@
+//! `wakeful link` as people use it: pairing, a device that stays connected,
+//! commands through a server that cannot read them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod blind;
+mod coming_back;
+mod commands;
+mod firmware;
+mod pairing;
+mod scene;
+mod unit;
