@@ -51,6 +51,27 @@ async fn watching_goes_on_across_a_restart() {
     assert_eq!(watch.stop(), Some(0));
 }
 
+#[tokio::test]
+async fn a_device_goes_on_when_its_session_is_used_up() {
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(settings.path(), "[link]\nsession-requests = 7\n").unwrap();
+    let flags = ["--config", settings.path().to_str().unwrap()];
+    let (house, ann) = House::start_with(&flags).await;
+    let scene = Scene::in_house(house, ann, "");
+    let device = scene.device();
+    // Three frames of the device's for each, so three sessions at the least.
+    // The one in which a session ends may be lost.
+    let ping = ["link", "send", AGENT, "ping", "--wait", "1"];
+    let answered = (0..60).filter(|_| scene.run(&ping).stdout == b"ok\n");
+    assert_eq!(answered.take(8).count(), 8);
+    for _ in 0..2 {
+        let said = device.until("offline");
+        let said = said["message"].as_str().unwrap();
+        assert!(said.contains("LIMIT_EXCEEDED"), "{said}");
+        device.until("online");
+    }
+}
+
 /// What the server says of each device.
 async fn online(scene: &Scene) -> BTreeMap<String, bool> {
     let agents = scene.house.get("/api/v1/agents", &scene.ann).await.json();

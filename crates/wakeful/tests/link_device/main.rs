@@ -5,6 +5,8 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// Reads the memory of another process as Linux shows it.
+#[cfg(target_os = "linux")]
 mod blind;
 mod coming_back;
 mod commands;
