@@ -29,6 +29,8 @@ pub struct Stage<'a> {
     pub run: &'a Run,
     /// Who acts; most entries of a command carry this actor.
     pub actor: Actor,
+    /// The delegate whose order this is, if it is one's.
+    pub asker: Option<WorkspaceId>,
     /// When the command is decided.
     pub now: Micros,
     last: Micros,
@@ -74,6 +76,7 @@ impl<'a> Stage<'a> {
         Stage {
             run,
             actor,
+            asker: None,
             now: now.max(run.clock),
             last: run.clock,
             next: run.next,
@@ -126,7 +129,7 @@ impl<'a> Stage<'a> {
     ) {
         // Strictly later than everything before, in the whole run, and so in
         // every workspace (WACP §6.7.5).
-        let time = self.now.max(Micros(self.last.0 + 1));
+        let time = self.next_time();
         self.last = time;
         self.entries.push(Entry {
             actor,
@@ -138,7 +141,7 @@ impl<'a> Stage<'a> {
 
     /// The time that the next entry will have.
     pub fn next_time(&self) -> Micros {
-        self.now.max(Micros(self.last.0 + 1))
+        self.now.max(Micros(self.last.0.saturating_add(1)))
     }
 
     /// The state a workspace is in after what has been put together so far.

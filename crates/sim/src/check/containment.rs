@@ -71,7 +71,8 @@ impl Containment {
             });
             let otherwise = match seen {
                 Seen::Workspace(target) => self.stands_under(*target, above),
-                Seen::Resource(inner) => parent.changes.iter().any(|outer| within(outer, inner)),
+                // Authority is over one's own; a list is over everyone's.
+                Seen::Resource(_) => false,
             };
             ensure(listed || otherwise, || {
                 format!("{id} sees {seen:?} and its parent {above} does not")

@@ -73,6 +73,10 @@ fn workspace(run: &Run, id: WorkspaceId) -> Verdict {
     ensure(hindrances.count() == workspace.hindrances as usize, || {
         format!("{id} counts {} hindrances", workspace.hindrances)
     })?;
+    let migrates = workspace.state == State::Migrating;
+    ensure(workspace.migration.is_some() == migrates, || {
+        format!("{id} migrates from nobody to nobody")
+    })?;
     let merges = workspace.state != State::Conflicted || run.merges.contains_key(&id);
     ensure(merges, || format!("{id} is conflicted about no merge"))
 }
@@ -82,7 +86,18 @@ fn budget(run: &Run, id: WorkspaceId) -> Verdict {
     let Some(meter) = run.open(id).and_then(|open| open.meter.as_deref()) else {
         return Ok(());
     };
+    let at_work =
+        |open: &wacp::workspace::Workspace| matches!(open.state, State::Active | State::Blocked);
+    let works = run.open(id).is_some_and(at_work);
     for dimension in Dimension::ALL {
+        let used = meter.used[dimension as usize];
+        let within = meter
+            .limits
+            .limit(dimension)
+            .is_none_or(|limit| used < limit);
+        ensure(within || !works || dimension == Dimension::WallTime, || {
+            format!("{id} works on and has used {used} of {dimension:?}")
+        })?;
         if meter.limits.limit(dimension).is_none() || !dimension.is_shared() {
             continue;
         }
@@ -101,12 +116,16 @@ fn budget(run: &Run, id: WorkspaceId) -> Verdict {
 }
 
 fn inboxes(run: &Run) -> Verdict {
-    for (to, envelope) in run.inboxes.keys() {
+    for ((to, envelope), pending) in &run.inboxes {
         let reads = run
             .open(*to)
             .is_some_and(|open| !matches!(open.state, State::Integrating | State::Conflicted));
         ensure(reads, || {
             format!("{envelope} waits for {to}, which reads nothing")
+        })?;
+        let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
+        ensure(pending.gate().is_none_or(asks), || {
+            format!("{envelope} waits for a gate that has answered")
         })?;
     }
     Ok(())

@@ -34,7 +34,7 @@ impl Model {
         };
         let decided_outside = matches!(
             question.what,
-            What::Create(..) | What::Merge(_) | What::Salvage(_)
+            What::Create(..) | What::Merge(_) | What::Salvage(_) | What::Settle { .. }
         );
         inside && !(decided_outside && facts.is_void(question.id))
     }

@@ -89,7 +89,8 @@ impl Model {
                 let children = self.children(id);
                 let own = children
                     .iter()
-                    .any(|child| self.space(*child).is_some_and(|s| s.owner == owner));
+                    .filter_map(|child| self.space(*child))
+                    .any(|s| s.owner == owner || s.state == State::Conflicted);
                 expect.rule(own, Refusal::ChildrenOpen);
             }
             Does::Moves(_) | Does::Nothing => {}
@@ -115,7 +116,8 @@ impl Model {
         let cycle = id == parent || self.is_beneath(parent, id);
         expect.rule(cycle, Refusal::ParentCycle);
         // Only orphans move, and only to someone at work.
-        let orphan = self.space(id).is_some_and(|s| s.parent == Some(ROOT));
+        let movable = |s: &super::Space| s.parent == Some(ROOT) && s.state != State::Conflicted;
+        let orphan = self.space(id).is_some_and(movable);
         let apt = parent != ROOT && self.state(parent).is_some_and(is_at_work);
         expect.rule(!orphan || !apt, Refusal::InvalidState);
         expect.rule(is_long(reason), Refusal::TooLong);

@@ -49,8 +49,16 @@ impl Model {
             if same || root_is_gone {
                 self.fail(child, facts);
             } else {
-                self.spaces[child.0 as usize].parent = Some(ROOT);
+                self.hand_over(child, facts);
             }
+        }
+    }
+
+    /// To the root; in the middle of a merge there is nothing to hand over.
+    pub(super) fn hand_over(&mut self, child: WorkspaceId, facts: &mut Facts) {
+        match self.state(child) {
+            Some(State::Conflicted) => self.fail(child, facts),
+            _ => self.spaces[child.0 as usize].parent = Some(ROOT),
         }
     }
 
@@ -88,7 +96,7 @@ impl Model {
             question.what.workspace() != Some(id) || question.gate_type == GateType::WorkspaceAbort
         });
         for child in self.children(id) {
-            self.spaces[child.0 as usize].parent = Some(ROOT);
+            self.hand_over(child, facts);
         }
     }
 

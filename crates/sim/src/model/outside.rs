@@ -24,6 +24,7 @@ pub const CREATION: &[Refusal] = &[
 /// The same about one that a person changed at its gate; and its parent, owner
 /// or cause may not be what they were.
 pub const CHANGED_CREATION: &[Refusal] = &[
+    Refusal::MissingCapability,
     Refusal::CapacityExhausted,
     Refusal::AgentBound,
     Refusal::TreeTooDeep,
@@ -36,6 +37,8 @@ pub const CHANGED_CREATION: &[Refusal] = &[
     Refusal::UserNotActive,
 ];
 pub const MERGES: &[Refusal] = &[
+    Refusal::InvalidState,
+    Refusal::OutsideAuthority,
     Refusal::NoFinalCheckpoint,
     Refusal::IntegrationUnderWay,
     Refusal::InvalidStructure,
@@ -43,6 +46,9 @@ pub const MERGES: &[Refusal] = &[
     Refusal::StrategyCannotDetect,
 ];
 pub const SALVAGE: &[Refusal] = &[
+    Refusal::InvalidState,
+    Refusal::OutsideAuthority,
+    Refusal::PermissionDenied,
     Refusal::SalvageNeedsEvaluated,
     Refusal::NothingToSalvage,
     Refusal::UnknownCheckpoint,
@@ -78,6 +84,7 @@ pub const CHECKPOINTS: &[Refusal] = &[
     Refusal::TooLong,
 ];
 pub const ANSWERS: &[Refusal] = &[
+    Refusal::PermissionDenied,
     Refusal::UnknownEscalation,
     Refusal::UserNotActive,
     Refusal::MissingCapability,

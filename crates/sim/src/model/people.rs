@@ -128,9 +128,12 @@ impl Model {
                 // for anyone.
                 Principal::User(user) => {
                     let owner = new.owner.map_or(Party::User(user), Party::User);
-                    let scope = Some(owner).filter(|_| new.parent == ROOT);
                     let needs = (Some(Ca::CreateWorkspace), Some(Ca::CreateWorkspaceAny));
-                    self.person_may(user, needs, scope)
+                    self.person_may(user, needs, Some(owner))?;
+                    match new.parent {
+                        ROOT => Ok(()),
+                        _ => Err(Refusal::WrongScope),
+                    }
                 }
                 Principal::Agent(agent) if agent == new.parent => only(
                     self.open(agent)

@@ -248,6 +248,12 @@ impl Model {
                     self.close(ROOT, facts);
                 }
             }
+            // What is put away is not asked about, and not guarded.
+            C::Compact(done) => {
+                let over = (GateType::Integration, Subject::Workspace(done.workspace));
+                self.settled
+                    .retain(|(kind, subject, _)| (*kind, *subject) != over);
+            }
             C::CreateUser { .. } => self.people.push(Person {
                 state: UserState::Active,
                 holds: Vec::new(),

@@ -9,6 +9,7 @@ use crate::{
     command::Principal,
     content::Content,
     event::{CheckpointCreated, CheckpointRejected, Damaged, Entry, Event, Reference},
+    gate::{GateType, Subject},
     id::{ArtifactId, CheckpointId, WorkspaceId},
     integrity::{self, Check, Proof},
     rejection::Refusal,
@@ -299,8 +300,10 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 damaged(run, e.workspace, id);
             }
         }
-        // What was put away is not salvaged any more.
+        // What was put away is not salvaged any more, and nobody is asked.
         Event::TrailCompacted(e) => {
+            let subject = Subject::Workspace(e.workspace);
+            run.guard.remove(&(GateType::Integration, subject));
             if let Some(Slot::Ended(ended)) = run.workspaces.get_mut(e.workspace.0 as usize) {
                 ended.register = None;
             }

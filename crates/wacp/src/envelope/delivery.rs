@@ -87,6 +87,7 @@ pub fn deliver(
         if let Some(task) = stage.run.open(to).and_then(|open| open.task) {
             task::set_status(stage, task, Status::InProgress, Some(to));
         }
+        meter::enforce(stage, to);
     }
     meter::charge(stage, to, Dimension::NetworkBytes, bytes);
     // It may have been one too many. What waited before is settled with the

@@ -340,12 +340,17 @@ fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
     if new.check == Check::Invalid {
         return Err(Refusal::IntegrityViolation);
     }
-    let role = run.workspace(new.to).map(Slot::role);
-    let receives = role.and_then(|role| run.permissions(role));
-    if receives.is_some_and(|receives| receives.lost(new.envelope_type)) {
+    if !reads(run, new.to, new.envelope_type) {
         return Err(Refusal::PermissionDenied);
     }
     Ok(())
+}
+
+/// Whether a role still reads what its base reads; a person writes to no other.
+pub fn reads(run: &Run, to: WorkspaceId, kind: EnvelopeType) -> bool {
+    let role = run.workspace(to).map(Slot::role);
+    let receives = role.and_then(|role| run.permissions(role));
+    receives.is_none_or(|receives| !receives.lost(kind))
 }
 
 /// Records an accepted injection and sends it on its way, past no gate: the

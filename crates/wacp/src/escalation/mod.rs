@@ -179,6 +179,11 @@ pub fn answer(
     // an abort is an abort and needs what every abort needs.
     let (own, any) = match answer {
         Answer::Abort => Act::Abort.capabilities(),
+        // To answer is to give feedback; anything else is to direct.
+        Answer::Envelope { envelope_type, .. } if *envelope_type != EnvelopeType::Feedback => (
+            Some(Capability::InjectDirective),
+            Some(Capability::InjectDirectiveAny),
+        ),
         _ => (
             Some(Capability::ViewTrailOwn),
             Some(Capability::InjectDirectiveAny),
@@ -203,6 +208,9 @@ pub fn answer(
             }
             if !payload.is_acceptable() {
                 return stage.refuse(Refusal::InvalidStructure);
+            }
+            if !envelope::send::reads(run, id, *envelope_type) {
+                return stage.refuse(Refusal::PermissionDenied);
             }
             if run.state_of(id).map(State::inbox) == Some(Inbox::Sealed) {
                 return stage.refuse(Refusal::WorkspaceSealed);

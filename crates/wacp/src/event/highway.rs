@@ -14,6 +14,8 @@ use crate::{
 /// A transition waits for an answer. The subject is here in full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateTriggered {
+    /// The delegate who wants it; `None` for the coordinator.
+    pub asked_by: Option<WorkspaceId>,
     pub fallback: Fallback,
     pub gate: GateId,
     pub gate_type: GateType,

@@ -13,13 +13,14 @@ use crate::{
         Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout, ResolutionReason,
         Resolver, WorkspaceRejected,
     },
-    id::{GateId, Party, UserId, WorkspaceId},
+    id::{GateId, Party, UserId},
     integration::{self, Resolution},
     rejection::Refusal,
     role::delegation::{coordinator_only, deny},
     stage::{Decision, Stage},
     state::{Run, Slot},
-    task, user,
+    task,
+    user::{self, Capability},
     workspace::{NewWorkspace, creation, end, is_long, lifecycle::Reason, wind_down},
 };
 
@@ -47,7 +48,7 @@ pub fn resolve(
     let (own, any) = match gate.gate_type.capabilities() {
         Some((own, any)) => (Some(own), Some(any)),
         // Seeing one's own trail is what every active person has.
-        None => (Some(user::Capability::ViewTrailOwn), None),
+        None => (Some(Capability::ViewTrailOwn), None),
     };
     if let Err(denial) = user::check(run, user, own, any, owner(run, gate, user)) {
         return deny(
@@ -59,7 +60,12 @@ pub fn resolve(
         );
     }
     stage.actor = Actor::User(user);
-    if let Err(refusal) = check_modification(run, user, gate, answer, modification) {
+    if !may_show(run, user, gate, modification) {
+        let denial = (Refusal::MissingCapability, Some(Capability::ViewTrailAny));
+        let place = gate.proposal.workspace();
+        return deny(stage, principal, "resolve_gate", place, denial);
+    }
+    if let Err(refusal) = check_modification(run, gate, answer, modification) {
         return stage.refuse(refusal);
     }
     // One merge at a time: the question waits until the other is over.
@@ -101,9 +107,19 @@ fn owner(run: &Run, gate: &Gate, user: UserId) -> Option<Party> {
     }
 }
 
+/// What was proposed may stay; what a person adds to a list they must see.
+fn may_show(run: &Run, user: UserId, gate: &Gate, modification: Option<&Modification>) -> bool {
+    let (Some(Modification::Workspace(change)), Proposal::WorkspaceCreate { new, .. }) =
+        (modification, &gate.proposal)
+    else {
+        return true;
+    };
+    let mut shown = change.visibility.iter().flat_map(|list| list.iter());
+    shown.all(|seen| new.visibility.contains(seen) || creation::may_show(run, user, seen))
+}
+
 fn check_modification(
     run: &Run,
-    user: UserId,
     gate: &Gate,
     answer: Answer,
     modification: Option<&Modification>,
@@ -143,13 +159,6 @@ fn check_modification(
         }
         (GateType::WorkspaceCreate, Modification::Workspace(change)) => match &gate.proposal {
             Proposal::WorkspaceCreate { by, new, .. } => {
-                // What was proposed may stay; what they add they must see.
-                let mut shown = change.visibility.iter().flat_map(|list| list.iter());
-                let may =
-                    |seen| new.visibility.contains(seen) || creation::may_show(run, user, seen);
-                if !shown.all(may) {
-                    return Err(Refusal::VisibilityNotContained);
-                }
                 // What could not be created as it was proposed either is not
                 // the fault of the change, and is no question any more.
                 match creation::check(run, *by, &changed(new, Some(change))) {
@@ -179,6 +188,10 @@ fn changed(new: &NewWorkspace, change: Option<&WorkspaceModification>) -> NewWor
 
 /// Whether what is proposed can still be done.
 fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> bool {
+    stands_behind(run, gate) && can_be_done(run, gate, modification)
+}
+
+fn can_be_done(run: &Run, gate: &Gate, modification: Option<&Modification>) -> bool {
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => run
             .task(*task)
@@ -188,8 +201,7 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
                 Some(Modification::Workspace(change)) => Some(change),
                 _ => None,
             };
-            stands_behind(run, *by, new.parent)
-                && creation::check(run, *by, &changed(new, change)).is_ok()
+            creation::check(run, *by, &changed(new, change)).is_ok()
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
             run.inboxes.contains_key(&(*to, *envelope))
@@ -226,13 +238,14 @@ fn waits_for_merge(run: &Run, gate: &Gate) -> bool {
     refusal == Some(Refusal::IntegrationUnderWay)
 }
 
-/// Whether whoever proposed a workspace still manages the place it is for.
-fn stands_behind(run: &Run, by: Principal, parent: WorkspaceId) -> bool {
-    let Principal::Agent(delegate) = by else {
+/// Whether the delegate that asked lives, and still manages what it asked about.
+fn stands_behind(run: &Run, gate: &Gate) -> bool {
+    let Some(delegate) = gate.asked_by else {
         return true;
     };
     let lives = run.open(delegate).is_some_and(|open| open.delegate);
-    lives && (parent == delegate || run.is_beneath(parent, delegate))
+    let place = gate.proposal.workspace();
+    lives && place.is_some_and(|id| id == delegate || run.is_beneath(id, delegate))
 }
 
 /// The transition happens, in the name of whoever wanted it.
@@ -243,6 +256,7 @@ fn proceed(
     source: ApprovalSource,
 ) {
     let answering = std::mem::replace(&mut stage.actor, gate.actor);
+    stage.asker = gate.asked_by;
     match (&gate.proposal, modification) {
         (Proposal::TaskApproval { task, .. }, change) => {
             let change = match change {

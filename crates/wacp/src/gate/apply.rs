@@ -70,6 +70,7 @@ fn triggered(run: &mut Run, e: &GateTriggered, entry: &Entry) {
             triggered: entry.time,
             timeout_at: e.timeout_at,
             actor: entry.actor,
+            asked_by: e.asked_by,
         },
     );
 }

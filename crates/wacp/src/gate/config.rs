@@ -41,7 +41,8 @@ pub struct EscalationSetting {
     pub timeout_us: Option<u64>,
 }
 
-/// The whole configuration. Visibility is always on: it is the trail itself.
+/// The whole configuration. Without visibility people read the trails of their
+/// own workspaces and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Highway {
     pub conflict_resolution: GateSetting,

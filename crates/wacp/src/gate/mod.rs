@@ -205,6 +205,7 @@ pub struct Gate {
     pub timeout_at: Option<Micros>,
     /// Who wanted the transition.
     pub actor: Actor,
+    pub asked_by: Option<WorkspaceId>,
 }
 
 /// What a gate says at once.
@@ -309,6 +310,7 @@ pub fn ask(
     stage.push(
         workspace,
         Box::new(GateTriggered {
+            asked_by: stage.asker,
             fallback: setting.fallback,
             gate,
             gate_type,

@@ -100,15 +100,6 @@ fn remove(run: &mut Run, source: WorkspaceId) -> Option<Merge> {
     Some(merge)
 }
 
-/// A workspace in the middle of its merge hangs under another parent now.
-pub(crate) fn retarget(run: &mut Run, source: WorkspaceId, target: WorkspaceId) {
-    if let Some(mut merge) = remove(run, source) {
-        merge.target = target;
-        run.merges.insert(source, merge);
-        run.merge_targets.insert((target, source));
-    }
-}
-
 fn put(
     run: &mut Run,
     target: WorkspaceId,

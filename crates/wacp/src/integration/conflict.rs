@@ -2,11 +2,13 @@
 
 use super::{Merge, Mode, Resolution, merge::close};
 use crate::{
+    checkpoint::register,
     command::Principal,
     content::Content,
-    event::{ConflictResolved, IntegrationCompleted, ResolvedBy},
+    event::{Aborted, ConflictResolved, Damaged, IntegrationCompleted, ResolvedBy},
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{ConflictId, WorkspaceId},
+    id::{CheckpointId, ConflictId, WorkspaceId},
+    integrity,
     rejection::Refusal,
     role::delegation::{Act, managed},
     stage::{Decision, Stage},
@@ -71,6 +73,11 @@ pub fn resolve(
     Ok(())
 }
 
+fn is_damaged(run: &Run, id: WorkspaceId, checkpoint: CheckpointId) -> bool {
+    let found = register(run, id).and_then(|register| register.find(checkpoint));
+    found.is_some_and(|checkpoint| checkpoint.is_damaged)
+}
+
 /// Settles one conflict; the last one closes the workspace, or the salvage.
 pub fn perform_resolution(
     stage: &mut Stage<'_>,
@@ -89,6 +96,17 @@ pub fn perform_resolution(
                 super::salvage::rework(stage, id, merge);
             } else {
                 end::fail(stage, id, Reason::AgentRework);
+            }
+            return;
+        }
+        // Verified again before it becomes a part of anything (§11.4).
+        _ if is_damaged(run, id, merge.checkpoint) => {
+            integrity::violation(stage, id, Damaged::Checkpoint(merge.checkpoint));
+            if merge.mode == Mode::Salvage {
+                let (how, reason) = (ResolvedBy::Abandoned, Aborted::IntegrityViolation);
+                super::salvage::give_up(stage, id, merge, how, reason);
+            } else {
+                end::fail(stage, id, Reason::IntegrityViolation);
             }
             return;
         }

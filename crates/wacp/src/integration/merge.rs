@@ -27,6 +27,7 @@ use crate::{
     workspace::{
         end, is_long,
         lifecycle::{Reason, State, Trigger},
+        visibility::authority_contains,
     },
 };
 
@@ -99,14 +100,21 @@ pub fn check_merge(
     if run.merge_targets.range(range).next().is_some() {
         return Err(Refusal::IntegrationUnderWay);
     }
+    // What is paused, replaced or read-only takes nothing; the root always does.
+    let takes = |state| matches!(state, State::Active | State::Blocked);
+    if target != WorkspaceId::ROOT && !run.state_of(target).is_some_and(takes) {
+        return Err(Refusal::InvalidState);
+    }
     if declared.len() > MAX_CONFLICTS || synthesis.is_some_and(|s| s.len() > MAX_ARTIFACTS) {
         return Err(Refusal::InvalidStructure);
     }
     if synthesis.is_some() && strategy != Strategy::Evaluated {
         return Err(Refusal::InvalidStructure);
     }
+    check_synthesis(run, target, synthesis.unwrap_or_default())?;
     for conflict in declared {
-        if is_long(&conflict.description) {
+        let resource = conflict.resource.as_deref();
+        if is_long(&conflict.description) || resource.is_some_and(is_long) {
             return Err(Refusal::TooLong);
         }
         // Overlaps are computed, never declared.
@@ -116,6 +124,22 @@ pub fn check_merge(
         }
     }
     Ok(())
+}
+
+/// A synthesis changes what its target may change, and nothing else.
+fn check_synthesis(run: &Run, target: WorkspaceId, synthesis: &[Artifact]) -> Result<(), Refusal> {
+    let authority = run.open(target).map(|open| &*open.authority);
+    let may = |artifact: &Artifact| {
+        target == WorkspaceId::ROOT
+            || authority.is_some_and(|held| authority_contains(held, &artifact.resource))
+    };
+    if synthesis.iter().any(|artifact| is_long(&artifact.resource)) {
+        Err(Refusal::TooLong)
+    } else if !synthesis.iter().all(may) {
+        Err(Refusal::OutsideAuthority)
+    } else {
+        Ok(())
+    }
 }
 
 /// Begins the merge and, without conflicts, ends it.
@@ -174,16 +198,8 @@ pub struct Merging<'a> {
 impl Merging<'_> {
     pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
         let about = Some(Reference::Workspace(self.source));
-        // The coordinator's word, or that of the delegate in its place; a
-        // parent that is neither takes the work and says nothing.
-        let delegated = stage
-            .run
-            .open(self.target)
-            .is_some_and(|open| open.delegate);
-        let integrator = match delegated {
-            true => self.target,
-            false => WorkspaceId::ROOT,
-        };
+        // The coordinator's word, or that of the delegate in its place.
+        let integrator = stage.asker.unwrap_or(WorkspaceId::ROOT);
         signal::record(
             stage,
             integrator,

@@ -15,7 +15,7 @@ use crate::{
     id::WorkspaceId,
     integrity::{self, Check},
     rejection::Refusal,
-    role::delegation::{Act, managed},
+    role::delegation::{Act, deny, managed},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task::{self, Status},
@@ -29,6 +29,14 @@ pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -
         Ok((target, checkpoint)) => (target, checkpoint.id),
         Err(refusal) => return stage.refuse(refusal),
     };
+    // Where the parent has ended the root takes it: not a delegate's to give.
+    if let Principal::Agent(delegate) = principal
+        && by != delegate
+        && !stage.run.is_beneath(by, delegate)
+    {
+        let denial = (Refusal::PermissionDenied, None);
+        return deny(stage, principal, "salvage", Some(id), denial);
+    }
     let proposal = Proposal::Salvage {
         by,
         checkpoint,
@@ -65,9 +73,13 @@ pub fn check<'a>(
     let checkpoint = chosen
         .and_then(|id| register.find(id))
         .ok_or(Refusal::UnknownCheckpoint)?;
-    // A parent that has ended takes nothing; the root does.
+    // A parent that has ended or is only read takes nothing; the root does.
     let parent = integrator(run, id);
-    let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
+    let takes = |state| !matches!(state, State::Integrating | State::Conflicted);
+    let target = run
+        .open(parent)
+        .filter(|open| takes(open.state))
+        .map_or(WorkspaceId::ROOT, |_| parent);
     if run.merges.contains_key(&id) {
         return Err(Refusal::IntegrationUnderWay);
     }

@@ -130,9 +130,10 @@ impl Fields {
 
     /// Whether a proof fits, in constant time.
     pub fn verify(&self, secret: &Secret, proof: &Proof) -> Check {
-        match self.mac(secret).verify_slice(&proof.mac.0) {
-            Ok(()) => Check::Valid,
-            Err(_) => Check::Invalid,
+        let fits = self.mac(secret).verify_slice(&proof.mac.0).is_ok();
+        match fits && self.nonce == proof.nonce {
+            true => Check::Valid,
+            false => Check::Invalid,
         }
     }
 }

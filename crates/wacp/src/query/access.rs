@@ -11,7 +11,10 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{Capability, UserState},
-    workspace::{Seen, visibility::sees},
+    workspace::{
+        Seen,
+        visibility::{is_watched, sees},
+    },
 };
 
 /// What a reader sees.
@@ -56,7 +59,7 @@ pub fn scope(run: &Run, principal: Principal) -> Scope {
         }
         Principal::User(id) => match run.user(id) {
             Some(user) if user.state == UserState::Active => {
-                if user.holds(Capability::ViewTrailAny) {
+                if user.holds(Capability::ViewTrailAny) && is_watched(run) {
                     Scope::All
                 } else {
                     Scope::OwnedBy(id)

@@ -3,29 +3,63 @@
 //! A commit is whole or not at all, so there is nothing to do here as long as
 //! the store keeps that promise. If it ever breaks it, the first entries of a
 //! decision stand without the last. Each part below looks at what is, does what
-//! the missing entries would have done, and does nothing the second time.
+//! the missing entries would have done, and does nothing the second time. What
+//! was cut off before anything depended on it stays undone, and is ordered
+//! again: a person asked once more, an abort, a plan, an escalation.
 
 use crate::{
-    escalation,
+    envelope, escalation,
     event::{Aborted, IntegrationAborted, Undeliverable},
     gate::{self, Proposal},
     id::WorkspaceId,
     integration::{self, Mode},
+    rejection::Refusal,
     stage::Stage,
     state::{Run, Slot},
     task::{self, Status},
     workspace::{
         end,
         lifecycle::{Reason, State, Trigger},
+        meter,
     },
 };
 
 pub fn finish(stage: &mut Stage<'_>) {
     children(stage);
+    places(stage);
     merges(stage);
     inboxes(stage);
     questions(stage);
     tasks(stage);
+}
+
+/// Migrations that are half done, workspaces that a limit should have stopped,
+/// and those that were created and not bound to their task.
+fn places(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for (_, child) in &run.children {
+        let Some(open) = run.open(*child) else {
+            continue;
+        };
+        match (stage.state_of(*child), open.migration.is_some()) {
+            (Some(State::Migrating), false) => {
+                let before = open.before.unwrap_or(State::Active);
+                stage.transition(*child, before, Trigger::MigrationSucceeded, None);
+            }
+            (Some(State::Active | State::Blocked), true) => {
+                let trigger = Trigger::MigrationInitiated;
+                stage.transition(*child, State::Migrating, trigger, None);
+            }
+            (Some(State::Idle), _) => {
+                let unbound = open.task.is_some_and(|task| !is_current(run, task, *child));
+                if unbound {
+                    end::fail(stage, *child, Reason::CreationError);
+                }
+            }
+            _ => {}
+        }
+        meter::enforce(stage, *child);
+    }
 }
 
 fn is_sealed(state: State) -> bool {
@@ -97,6 +131,16 @@ fn inboxes(stage: &mut Stage<'_>) {
             }
             Some(state) if !state.is_terminal() => {}
             _ => end::settle(stage, to, Undeliverable::WorkspaceTerminal),
+        }
+    }
+    // Held at a gate that has answered: only a no leaves it there.
+    for ((to, id), pending) in &run.inboxes {
+        let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
+        let refused = pending.gate().is_some_and(|gate| !asks(gate));
+        if refused && !stage.gone.contains(id) {
+            let reason = Refusal::GateRejectedByFallback;
+            envelope::reject_pending(stage, *to, *id, pending, reason);
+            envelope::drain(stage, *to, Some(*id));
         }
     }
 }

@@ -108,6 +108,12 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
             run.state_of(e.workspace) == Some(e.from_state)
                 && is_allowed(Some(e.from_state), e.to_state, e.trigger)
         }
+        Event::WorkspaceReparented(e) => {
+            known(e.workspace)
+                && known(e.new_parent)
+                && e.new_parent != e.workspace
+                && !run.is_beneath(e.new_parent, e.workspace)
+        }
         Event::TaskCreated(e) => {
             e.task.0 as usize == run.tasks.len() && (e.graph.0 as usize) < run.graphs.len()
         }

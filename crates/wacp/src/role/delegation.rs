@@ -172,6 +172,9 @@ pub fn managed(
     match permit(stage.run, principal, act, target) {
         Ok(actor) => {
             stage.actor = actor;
+            if let Principal::Agent(delegate) = principal {
+                stage.asker = Some(delegate);
+            }
             Ok(())
         }
         Err(denial) => deny(stage, principal, action, Some(target), denial),

@@ -357,6 +357,9 @@ pub fn record_authentication(
     if stage.run.user(user).is_none() {
         return stage.refuse(Refusal::UnknownUser);
     }
+    if is_long(method) {
+        return stage.refuse(Refusal::TooLong);
+    }
     stage.push(
         None,
         AuthenticationSucceeded {

@@ -111,7 +111,6 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 open.parent = Some(e.new_parent);
                 run.children.insert((e.new_parent, e.workspace));
                 meter::reserve(run, e.new_parent, e.workspace, false);
-                crate::integration::apply::retarget(run, e.workspace, e.new_parent);
             }
         }
         _ => {}

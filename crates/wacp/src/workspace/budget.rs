@@ -166,12 +166,13 @@ impl Meter {
         }
     }
 
-    /// What is left to give away.
+    /// What is left to give away, with what was measured and not written yet.
     pub fn remaining(&self, dimension: Dimension) -> Option<u64> {
         let at = dimension as usize;
         let limit = self.limits.limit(dimension)?;
-        let taken = self.used[at].saturating_add(self.reserved[at]);
-        Some(limit.saturating_sub(taken))
+        let unwritten = self.live.0.amount(dimension).saturating_sub(self.own[at]);
+        let used = self.used[at].saturating_add(unwritten);
+        Some(limit.saturating_sub(used.saturating_add(self.reserved[at])))
     }
 
     pub fn is_warned(&self, dimension: Dimension) -> bool {

@@ -31,8 +31,12 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
         Principal::User(user) => {
             let owner = new.owner.map_or(Party::User(user), Party::User);
             let (own, any) = Act::Create.capabilities();
-            let scope = (parent == WorkspaceId::ROOT).then_some(owner);
-            if let Err(denial) = user::check(stage.run, user, own, any, scope) {
+            let place = match parent {
+                WorkspaceId::ROOT => Ok(()),
+                _ => Err((Refusal::WrongScope, own)),
+            };
+            let allowed = user::check(stage.run, user, own, any, Some(owner));
+            if let Err(denial) = allowed.and(place) {
                 return crate::role::delegation::deny(
                     stage,
                     principal,
@@ -258,6 +262,11 @@ fn contained(run: &Run, new: &NewWorkspace) -> Result<(), Refusal> {
             return Err(Refusal::VisibilityNotContained);
         }
     }
+    // A tool that the parent does not have is not its to give.
+    let is_held = |mount| parent.mounts.contains(mount);
+    if new.parent != WorkspaceId::ROOT && !new.mounts.iter().all(is_held) {
+        return Err(Refusal::VisibilityNotContained);
+    }
     if new.parent != WorkspaceId::ROOT
         && !new
             .authority
@@ -347,13 +356,8 @@ pub fn approve_delegation(
     principal: Principal,
     delegate: WorkspaceId,
 ) -> Decision {
-    managed(
-        stage,
-        principal,
-        "approve_delegation",
-        Act::Delegate,
-        delegate,
-    )?;
+    let action = "approve_delegation";
+    managed(stage, principal, action, Act::Delegate, delegate)?;
     let open = match stage.run.living(delegate) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),

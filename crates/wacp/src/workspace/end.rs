@@ -110,10 +110,18 @@ fn same_owner(stage: &Stage<'_>, a: WorkspaceId, b: WorkspaceId) -> bool {
     owner(a) == owner(b)
 }
 
-/// Hangs a surviving child under the root.
+/// Hangs a surviving child under the root. One in the middle of its merge does
+/// not survive: what it left can be salvaged.
 pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId, reason: &str) {
-    if stage.state_of(child).is_none_or(State::is_terminal) {
-        return;
+    match stage.state_of(child) {
+        None => return,
+        Some(state) if state.is_terminal() => return,
+        // Its conflict is about a merge into a parent that takes no more.
+        Some(State::Conflicted) => {
+            stage.as_protocol(|stage| fail(stage, child, Reason::ParentFailed));
+            return;
+        }
+        Some(_) => {}
     }
     stage.push_protocol(
         Some(child),
@@ -296,7 +304,9 @@ pub fn complete(
     let (same, other): (Vec<_>, Vec<_>) = run
         .open_children(id)
         .partition(|child| same_owner(stage, id, *child));
-    if !same.is_empty() {
+    // Nor while something is in the middle of being merged into it.
+    let merges = |child: &WorkspaceId| run.state_of(*child) == Some(State::Conflicted);
+    if !same.is_empty() || other.iter().any(merges) {
         return stage.refuse(Refusal::ChildrenOpen);
     }
     signal::record(

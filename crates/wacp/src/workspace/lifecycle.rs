@@ -266,7 +266,10 @@ impl Reason {
                 Integrating,
             ) => T::IntegrationError,
             (
-                Reason::AgentRework | Reason::GateRejectedByHuman | Reason::GateRejectedByFallback,
+                Reason::AgentRework
+                | Reason::GateRejectedByHuman
+                | Reason::GateRejectedByFallback
+                | Reason::IntegrityViolation,
                 Conflicted,
             ) => T::ConflictUnresolvable,
             _ => T::Aborted,

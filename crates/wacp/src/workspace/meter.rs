@@ -128,10 +128,24 @@ pub fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
     for dimension in REPORTED {
         let own = own(stage.run, id, dimension);
         let more = totals.amount(dimension).saturating_sub(own);
-        if more > 0 {
+        if more > 0 || is_full(stage.run, id, dimension) {
             charge(stage, id, dimension, more);
         }
     }
+}
+
+/// Stops a workspace that goes on at a limit it reached while it was paused.
+pub fn enforce(stage: &mut Stage<'_>, id: WorkspaceId) {
+    for dimension in Dimension::ALL {
+        if dimension != Dimension::WallTime && is_full(stage.run, id, dimension) {
+            charge(stage, id, dimension, 0);
+        }
+    }
+}
+
+fn is_full(run: &Run, id: WorkspaceId, dimension: Dimension) -> bool {
+    let meter = run.open(id).and_then(|open| open.meter.as_deref());
+    meter.is_some_and(|meter| meter.is_exceeded(dimension, 0))
 }
 
 /// What a workspace itself has used so far.

@@ -113,7 +113,9 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     if parent == id || run.is_beneath(parent, id) {
         return Err(Refusal::ParentCycle);
     }
-    if open.parent != Some(WorkspaceId::ROOT) || parent == WorkspaceId::ROOT {
+    // A merge under way stays where it is.
+    let merges = open.state == State::Conflicted;
+    if merges || open.parent != Some(WorkspaceId::ROOT) || parent == WorkspaceId::ROOT {
         return Err(Refusal::InvalidState);
     }
     if !matches!(above.state, State::Active | State::Blocked) {

@@ -19,6 +19,7 @@ use crate::{
     workspace::{
         is_long,
         lifecycle::{Reason, State, Trigger},
+        meter,
     },
 };
 
@@ -104,6 +105,10 @@ pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> D
 
 /// What waited while the workspace could not listen arrives now.
 fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
+    meter::enforce(stage, id);
+    if stage.state_of(id).is_none_or(State::is_terminal) {
+        return;
+    }
     signal::deliver_queued(stage, id);
     envelope::drain(stage, id, None);
 }

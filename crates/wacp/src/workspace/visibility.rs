@@ -41,18 +41,14 @@ pub fn sees(run: &Run, viewer: WorkspaceId, target: WorkspaceId) -> bool {
     is_listed && sees(run, open.parent.unwrap_or(WorkspaceId::ROOT), target)
 }
 
-/// Whether `viewer` may read a resource. What it may change, it may read, in
-/// its own workspace.
+/// Whether `viewer` reads a resource wherever it is, and so can let others.
+/// What it may change it reads in its own workspace, and that is no sight of
+/// the same name elsewhere.
 pub fn sees_resource(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
-    let changes = |id| {
-        run.open(id)
-            .is_some_and(|open| authority_contains(&open.authority, resource))
-    };
-    viewer == WorkspaceId::ROOT || is_shown(run, viewer, resource) || changes(viewer)
+    viewer == WorkspaceId::ROOT || is_shown(run, viewer, resource)
 }
 
-/// Whether the resource is on `viewer`'s list, and so readable wherever it is.
-/// Authority over the same name is no way into another's workspace.
+/// Whether the resource is on `viewer`'s list.
 fn is_shown(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
     run.open(viewer).is_some_and(|open| {
         open.visibility
@@ -61,7 +57,7 @@ fn is_shown(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
     })
 }
 
-fn is_watched(run: &Run) -> bool {
+pub fn is_watched(run: &Run) -> bool {
     let setup = run.setup.as_deref();
     setup.is_some_and(|setup| setup.started.highway.visibility)
 }

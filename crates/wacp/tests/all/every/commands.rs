@@ -63,7 +63,7 @@ const COMMANDS: &str = "
     acknowledge        u    +      +       s         s         +           +          t      t
     meter_usage        +    +      +       +         +         +           +          +      +
     report_violation   +    +      +       +         +         +           +          +      +
-    reparent           +    +      +       +         +         +           +          t      t
+    reparent           +    +      +       +         +         +           s          t      t
     reparent_to        s    +      +       s         s         s           s          t      t
     approve_delegation +    +      +       +         +         +           +          t      t
     right_of           +    +      +       +         +         +           +          t      t
