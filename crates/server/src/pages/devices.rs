@@ -15,13 +15,13 @@ use maud::{Markup, html};
 use trail::Micros;
 
 use crate::{
-    App,
+    App, Problem,
     api::{agents::Linked, devices},
     auth::{Keeper, Remover, record_denial},
     link::traffic::Sums,
     pages::{
         agents,
-        form::SignedForm,
+        form::{Form, SignedForm},
         item::size,
         layout::notice,
         owner::{button, once, sure},
@@ -85,7 +85,7 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
 
 fn relayed(sums: &Sums) -> String {
     format!(
-        "Since the server started: {} to it ({}), {} from it ({}), {} refused.",
+        "Relayed since the server started: {} to it ({}), {} from it ({}), {} refused.",
         sums.to_device,
         size(sums.to_device_bytes),
         sums.from_device,
@@ -153,9 +153,7 @@ pub async fn rotate(State(app): State<App>, SignedForm { signed, form }: SignedF
             ];
             once(&signed, "/agents", "A new device token", &secrets)
         }
-        Err(problem) => agents::again(&app, &signed, &form, &problem)
-            .await
-            .into_response(),
+        Err(problem) => refused(&app, &signed, &problem).await,
     }
 }
 
@@ -170,10 +168,15 @@ pub async fn remove(State(app): State<App>, SignedForm { signed, form }: SignedF
     let agent_id = form.text("agent_id").to_owned();
     match devices::take_away(&app, remover, agent_id).await {
         Ok(()) => Redirect::to("/agents").into_response(),
-        Err(problem) => agents::again(&app, &signed, &form, &problem)
-            .await
-            .into_response(),
+        Err(problem) => refused(&app, &signed, &problem).await,
     }
+}
+
+/// Nothing was typed that could be kept.
+async fn refused(app: &App, signed: &Signed, problem: &Problem) -> Response {
+    let form = Form::default();
+    let shown = agents::again(app, signed, &form, problem).await;
+    shown.into_response()
 }
 
 /// Who tries is on the trail.

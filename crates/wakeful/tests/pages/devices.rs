@@ -44,7 +44,7 @@ impl Wire {
     }
 
     /// What comes next ends it.
-    async fn is_ended(mut self) -> bool {
+    async fn is_ended(&mut self) -> bool {
         matches!(self.0.next().await, Some(Ok(Message::Close(_))))
     }
 }
@@ -122,7 +122,7 @@ async fn a_device_token_is_rotated_and_shown_once_and_the_old_one_is_out() {
     let (house, ann_token) = House::start().await;
     let old = add(&house, &ann_token, "lamp").await;
     let ann = Browser::of(&house, "ann").await;
-    let connected = Wire::device(&house, "lamp", &old).await;
+    let mut connected = Wire::device(&house, "lamp", &old).await;
     let lamp = [("agent_id", "lamp")];
     let made = ann.shown("/agents/devices/rotate", &lamp).await;
     let new = secret(&made, "wld_");
@@ -132,7 +132,7 @@ async fn a_device_token_is_rotated_and_shown_once_and_the_old_one_is_out() {
     assert!(connected.is_ended().await);
     let (_, told) = Wire::enter(&house, as_device("lamp", &old)).await;
     assert_eq!(told["status"], "failed");
-    let connected = Wire::device(&house, "lamp", &new).await;
+    let mut connected = Wire::device(&house, "lamp", &new).await;
     let page = ann.page("/agents").await;
     assert!(!page.contains("wld_"), "{page}");
     let issued = house.entries(&ann_token, "device_token_issued").await;
