@@ -40,13 +40,14 @@ struct Wake<'a> {
 
 /// A device, as its owner sees it.
 #[derive(Debug, Serialize)]
-struct Linked {
-    token_id: String,
-    issued_at: Micros,
-    online: bool,
-    last_seen_at: Option<Micros>,
+pub struct Linked {
+    pub token_id: String,
+    pub issued_at: Micros,
+    pub online: bool,
+    /// `None` if it was not seen since the server started.
+    pub last_seen_at: Option<Micros>,
     /// What passed since the server started.
-    relayed: Sums,
+    pub relayed: Sums,
 }
 
 impl<'a> Shown<'a> {
@@ -64,7 +65,7 @@ impl<'a> Shown<'a> {
 }
 
 impl Linked {
-    fn of(app: &App, agent: &account::Agent, device: &account::Device) -> Linked {
+    pub fn of(app: &App, agent: &account::Agent, device: &account::Device) -> Linked {
         let (agent_id, owner) = (&agent.agent_id, &agent.owner);
         let online = app.link.is_online(owner, agent_id);
         let traffic = app.link.traffic.find(agent_id, owner);

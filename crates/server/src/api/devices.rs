@@ -43,7 +43,7 @@ fn shown(app: &App, status: StatusCode, agent_id: &str, token: &str) -> Response
 }
 
 /// The relay's address, from the server's.
-fn endpoint(address: &str) -> String {
+pub fn endpoint(address: &str) -> String {
     let (scheme, rest) = address.split_once("://").unwrap_or(("https", address));
     let scheme = if scheme == "http" { "ws" } else { "wss" };
     let host = rest.split('/').next().unwrap_or(rest);
@@ -68,14 +68,22 @@ pub async fn create(
     Ok(shown(&app, StatusCode::CREATED, &agent_id, &token))
 }
 
-/// A new token; the one before, and whoever came in with it, is out.
 pub async fn rotate(
     State(app): State<App>,
     keeper: Keeper,
     Path(agent_id): Path,
 ) -> Result<Response, Problem> {
-    let token = keep(&app, &keeper, &agent_id, Ask::IssueDeviceToken).await?;
+    let token = renew(&app, &keeper, &agent_id).await?;
     Ok(shown(&app, StatusCode::CREATED, &agent_id, &token))
+}
+
+/// A new token; the one before, and whoever came in with it, is out.
+pub async fn renew(
+    app: &App,
+    keeper: &Keeper,
+    agent_id: &str,
+) -> Result<Zeroizing<String>, Problem> {
+    keep(app, keeper, agent_id, Ask::IssueDeviceToken).await
 }
 
 /// The token as it is. That it was read is on the trail before it is given.
@@ -96,12 +104,17 @@ pub async fn export(
     Ok(shown(&app, StatusCode::OK, &agent_id, &token))
 }
 
-/// Takes an agent away that nothing is delivered with.
 pub async fn remove(
     State(app): State<App>,
     remover: Remover,
     Path(agent_id): Path,
 ) -> Result<StatusCode, Problem> {
+    take_away(&app, remover, agent_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Takes an agent away that nothing is delivered with.
+pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<(), Problem> {
     let accounts = app.shared().accounts();
     let agent = accounts.agents.get(&agent_id);
     let is_owner = agent.is_some_and(|agent| agent.owner == remover.actor);
@@ -115,7 +128,7 @@ pub async fn remove(
         as_owner: is_owner,
     };
     app.engine.submit(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
 /// Draws a token, keeps it sealed, and has it recorded.

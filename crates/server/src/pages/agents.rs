@@ -1,4 +1,5 @@
-//! Agents: whose they are, when they last delivered, and their keys.
+//! Agents: whose they are, when they last delivered, and their keys. What an
+//! agent has as a device is in `devices`.
 
 use std::{collections::HashMap, ops::Bound};
 
@@ -18,6 +19,7 @@ use crate::{
     App, Problem,
     api::keys::{self, Wanted},
     pages::{
+        devices,
         form::{Form, pairs},
         layout::{copied, page as layout, token},
         owner::{Owner, OwnerForm, Tried, button, fault, once, refused, sure, typed},
@@ -88,12 +90,16 @@ async fn show(
                     a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
                     a href=(format!("/agents/{}/prompt", segment(&agent.agent_id))) { "Prompt" }
                 }
-                (keys_of(keys.remove(agent.agent_id.as_str()).unwrap_or_default(), &accounts, signed, now))
+                @let own = keys.remove(agent.agent_id.as_str()).unwrap_or_default();
+                (devices::device(app, agent, &own, signed, now))
+                // A device that never had a key misses none.
+                @if !(own.is_empty() && devices::is_shown(agent, signed)) { (keys_of(own, &accounts, signed, now)) }
             }
         }
         @if let Some((last, _)) = next {
             p { a rel="next" href=(format!("/agents?after={}", encoded(&last.agent_id))) { "More" } }
         }
+        @if shown.iter().any(|(agent, _)| devices::is_shown(agent, signed)) { (devices::what_is_seen()) }
         @if signed.is_owner() { (new_key(app, signed, tried)) }
     };
     Ok(layout(signed, "/agents", "Agents", main))
@@ -262,7 +268,7 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let made = match made {
         Ok(made) => made,
-        Err(problem) => return again(app, owner, form, &problem).await,
+        Err(problem) => return again(app, &owner.signed, form, &problem).await,
     };
     let mut secrets = vec![
         ("Agent", made.agent_id.as_str()),
@@ -275,13 +281,14 @@ async fn answer(
     Ok(once(&owner.signed, "/agents", "A new key", &secrets))
 }
 
-async fn again(
+/// The page again, with why a change was refused.
+pub async fn again(
     app: &App,
-    owner: &Owner,
+    signed: &Signed,
     form: &Form,
     problem: &Problem,
 ) -> Result<Response, Problem> {
-    let shown = show(app, &owner.signed, None, Some(Tried { problem, form })).await?;
+    let shown = show(app, signed, None, Some(Tried { problem, form })).await?;
     Ok(refused(problem, shown))
 }
 
@@ -303,7 +310,7 @@ pub async fn revoke(
     let key_id = form.text("key_id").to_owned();
     match owner.admin.ask(&app, Ask::RevokeKey { key_id }).await {
         Ok(()) => Ok(Redirect::to("/agents").into_response()),
-        Err(problem) => again(&app, &owner, &form, &problem).await,
+        Err(problem) => again(&app, &owner.signed, &form, &problem).await,
     }
 }
 

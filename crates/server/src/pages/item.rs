@@ -291,7 +291,7 @@ fn content(item: &Item) -> Markup {
             @if !shown.whole {
                 p .fault role="note" {
                     "This is long, and only the beginning of it is shown here. It has "
-                    (size(details.get().len())) ": " a href=(raw) { "read all of it" } " before you decide."
+                    (size(details.get().len() as u64)) ": " a href=(raw) { "read all of it" } " before you decide."
                 }
             }
             div #details .details { (shown.body) }
@@ -300,7 +300,7 @@ fn content(item: &Item) -> Markup {
 }
 
 /// As people say how much it is.
-fn size(bytes: usize) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),

@@ -11,6 +11,7 @@ mod answer;
 mod assets;
 mod by_agent;
 mod connect;
+mod devices;
 mod filter;
 mod form;
 mod inbox;
@@ -72,6 +73,8 @@ pub fn router() -> Router<App> {
         .route("/agents", get(agents::page))
         .route("/agents/keys", post(agents::create))
         .route("/agents/keys/rotate", post(agents::rotate))
+        .route("/agents/devices/rotate", post(devices::rotate))
+        .route("/agents/devices/remove", post(devices::remove))
         .route("/agents/keys/revoke", post(agents::revoke))
         .route("/agents/{id}/prompt", get(agents::prompt))
         .route("/connect", get(connect::page).post(connect::connect))

@@ -56,6 +56,11 @@ async fn a_key_is_made_rotated_and_revoked_with_the_mouse_and_by_keys() {
 }
 
 #[tokio::test]
+async fn a_device_comes_goes_gets_a_token_and_is_removed_with_the_mouse_and_by_keys() {
+    play("devices").await;
+}
+
+#[tokio::test]
 async fn people_come_change_and_go_and_their_open_tabs_know() {
     play("people").await;
 }

@@ -27,7 +27,7 @@ const PAGES: [&str; 13] = [
     "/settings",
 ];
 /// Forms that are not about one item.
-const FORMS: [&str; 22] = [
+const FORMS: [&str; 24] = [
     "/answers",
     "/answers/undo",
     "/you",
@@ -36,6 +36,8 @@ const FORMS: [&str; 22] = [
     "/agents/keys",
     "/agents/keys/rotate",
     "/agents/keys/revoke",
+    "/agents/devices/rotate",
+    "/agents/devices/remove",
     "/connect",
     "/trail/verify",
     "/trail/export",

@@ -10,6 +10,7 @@ mod browser;
 mod by_agent;
 mod connect;
 mod deciding;
+mod devices;
 mod doors;
 mod erasing;
 mod people;

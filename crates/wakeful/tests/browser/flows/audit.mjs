@@ -14,6 +14,7 @@ await flow("audit", async (stage) => {
     text: await deliver({ type: "update", headline: "Plain \u202e text", details: "Line\n".repeat(40) }, "trial"),
     done: await deliver({ headline: "Done", details: "Before" }),
   };
+  for (const [name, person] of [["lamp", "ann"], ["bobs lamp", "bob"]]) await api("POST", "/api/v1/agents", given.people[person].token, { agent_id: name });
   await respond(ids.done, "bob", { status: "redirected", feedback: "See the change.", edited_content: "After" });
   await api("POST", "/api/v1/trail/verification", given.people.ann.token);
   await eventually("the trail is verified", async () => (await api("GET", "/api/v1/trail/verification", given.people.ann.token)).json().last);
@@ -89,6 +90,13 @@ await flow("audit", async (stage) => {
       await page.locator("#rate-live").evaluate((rate) => { rate.form.noValidate = true; rate.value = "many"; });
       await page.locator("li[data-keys=live] button").first().click();
       await page.getByRole("alert").waitFor();
+    },
+    "a device's new token": async (page) => {
+      await page.goto("/agents");
+      const lamp = page.locator('li[data-device="lamp"]');
+      await lamp.getByText("Rotate…").click();
+      await lamp.getByRole("button", { name: "Rotate it" }).click();
+      await page.getByRole("heading", { name: "A new device token" }).waitFor();
     },
     "connecting an agent": async (page) => {
       await page.goto("/connect");
