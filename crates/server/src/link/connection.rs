@@ -63,7 +63,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut unsent = VecDeque::new();
-    let end = match greet(&app, &seat, &mut socket).await {
+    // Boxed, what is over and what may yet come take no room in between.
+    let end = match Box::pin(greet(&app, &seat, &mut socket)).await {
         Err(end) => end,
         Ok(admitted) => {
             let mut connection = Connection::join(app, &seat, admitted, socket);
@@ -74,7 +75,8 @@ where
         }
     };
     if let End::By(ending) = end {
-        let _ = tokio::time::timeout(FAREWELL, farewell(&seat, &mut socket, unsent, ending)).await;
+        let farewell = Box::pin(farewell(&seat, &mut socket, unsent, ending));
+        let _ = tokio::time::timeout(FAREWELL, farewell).await;
     }
 }
 
