@@ -31,6 +31,7 @@ use super::{
     authenticate::Admitted,
     greeting::{End, broken, farewell, greet},
     membership::Membership,
+    outbox::Bundle,
     rooms::{Handle, Room},
     seats::Seat,
 };
@@ -72,6 +73,8 @@ struct Connection<'s, S> {
     pace: Pace,
     /// Nothing is read before this moment.
     read_from: Option<Moment>,
+    /// Heard, and not handed over yet.
+    bundle: Bundle,
     /// Taken out of the outbox, and not written yet.
     sending: VecDeque<Utf8Bytes>,
     /// Written, and perhaps not sent yet.
@@ -116,6 +119,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             patience,
             pace,
             read_from: None,
+            bundle: Bundle::default(),
             sending,
             unflushed: false,
             alarm,
@@ -137,6 +141,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             return Poll::Ready(end);
         }
         let heard = self.poll_read(context, now);
+        self.bundle.hand_over();
         if let Poll::Ready(Err(end)) = heard {
             return Poll::Ready(end);
         }
@@ -267,26 +272,27 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.seat.outbox.push(frame.into());
     }
 
-    fn relay(&self, envelope: &Envelope<'_>) {
+    fn relay(&mut self, envelope: &Envelope<'_>) {
         let (agent_id, sid) = (&*envelope.agent_id, envelope.sid());
         let place = self.seat.place;
+        let (member, bundle) = (&self.member, &mut self.bundle);
         let is_registered = || {
-            let accounts = self.app().shared().accounts();
-            accounts.has_device(&self.room().owner, agent_id)
+            let accounts = member.app.shared().accounts();
+            accounts.has_device(&member.room.owner, agent_id)
         };
-        let to_device = |to: &Handle| {
+        let mut to_device = |to: &Handle| {
             if let Some(traffic) = &to.traffic {
                 traffic.to_device(envelope.payload.len());
             }
             // If it can take no more it is closed, and its owner is told so.
-            to.outbox.push(Utf8Bytes::from(&*envelope.payload));
+            bundle.add(&to.outbox, Utf8Bytes::from(&*envelope.payload));
         };
-        let board = self.room().board();
+        let board = member.room.board();
         let refusal = match board.relay(place, agent_id, sid.as_deref(), is_registered) {
             Ok(passage) if !passage.binds => return to_device(passage.to),
             Ok(_) => {
                 drop(board);
-                let mut board = self.room().change();
+                let mut board = member.room.change();
                 // Somebody may have been faster.
                 board.bind(place, agent_id, sid.as_deref().unwrap_or_default());
                 match board.relay(place, agent_id, sid.as_deref(), is_registered) {
@@ -315,8 +321,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.tell(refusal.code(), request_id);
     }
 
-    fn packet(&self, sid: &str, text: &str) {
-        let board = self.room().board();
+    fn packet(&mut self, sid: &str, text: &str) {
+        let board = self.member.room.board();
         match board.packet(self.seat.place, sid) {
             Ok(to) => {
                 match (&self.member.traffic, &to.traffic) {
@@ -324,7 +330,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                     (None, Some(theirs)) => theirs.to_device(text.len()),
                     (None, None) => {}
                 }
-                to.outbox.push(Utf8Bytes::from(text));
+                self.bundle.add(&to.outbox, Utf8Bytes::from(text));
             }
             Err(refusal) => {
                 drop(board);
