@@ -1,8 +1,11 @@
 //! Requests to one server, over HTTPS, loopback HTTP or its local socket.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use reqwest::{Certificate, Client, Method};
+use reqwest::{Certificate, Client, ClientBuilder, Method};
 use serde_json::Value;
 use wake::BaseFault;
 
@@ -34,8 +37,34 @@ fn innermost(error: &reqwest::Error) -> String {
 #[derive(Clone)]
 pub struct Server {
     client: Client,
+    way: Way,
     base: String,
     token: Option<String>,
+}
+
+/// How connections to it are made.
+#[derive(Clone, Default)]
+struct Way {
+    ca_pem: Option<Vec<u8>>,
+    socket: Option<PathBuf>,
+}
+
+impl Way {
+    fn builder(&self) -> Result<ClientBuilder, ServerFault> {
+        let mut client = Client::builder()
+            .timeout(TIME)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("wakeful/", env!("CARGO_PKG_VERSION")));
+        if let Some(pem) = &self.ca_pem {
+            let trusted = Certificate::from_pem_bundle(pem).map_err(ServerFault::Certificates)?;
+            client = client.tls_certs_merge(trusted);
+        }
+        if let Some(socket) = &self.socket {
+            client = client.unix_socket(socket.as_path());
+        }
+        Ok(client)
+    }
 }
 
 impl std::fmt::Debug for Server {
@@ -73,26 +102,63 @@ impl Server {
     ) -> Result<Server, ServerFault> {
         let base =
             wake::base(address).map_err(|fault| ServerFault::Address(address.to_owned(), fault))?;
-        let mut client = builder();
-        if let Some(pem) = ca_pem {
-            let trusted = Certificate::from_pem_bundle(pem).map_err(ServerFault::Certificates)?;
-            client = client.tls_certs_merge(trusted);
-        }
+        let way = Way {
+            ca_pem: ca_pem.map(<[u8]>::to_vec),
+            socket: None,
+        };
+        Server::by(way, base, token)
+    }
+
+    /// A server on this machine, through the socket in its data directory.
+    pub fn on_socket(socket: &Path, token: Option<String>) -> Result<Server, ServerFault> {
+        let way = Way {
+            ca_pem: None,
+            socket: Some(socket.to_owned()),
+        };
+        Server::by(way, "http://localhost".to_owned(), token)
+    }
+
+    fn by(way: Way, base: String, token: Option<String>) -> Result<Server, ServerFault> {
         Ok(Server {
-            client: client.build().map_err(ServerFault::Client)?,
+            client: way.builder()?.build().map_err(ServerFault::Client)?,
+            way,
             base,
             token,
         })
     }
 
-    /// A server on this machine, through the socket in its data directory.
-    pub fn on_socket(socket: &Path, token: Option<String>) -> Result<Server, ServerFault> {
-        let client = builder().unix_socket(socket).build();
-        Ok(Server {
-            client: client.map_err(ServerFault::Client)?,
-            base: "http://localhost".to_owned(),
-            token,
-        })
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> ServerFault {
+        ServerFault::Unreachable {
+            base: self.base.clone(),
+            error,
+        }
+    }
+
+    /// Asks for a connection to become something else than HTTP; gives the
+    /// answer, from which it can be had. Only HTTP/1.1 can do this.
+    pub(crate) async fn upgrade(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<reqwest::Response, ServerFault> {
+        let client = self.way.builder()?.http1_only().build();
+        let client = client.map_err(ServerFault::Client)?;
+        let mut request = client.get(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request
+            .send()
+            .await
+            .map_err(|error| self.unreachable(error))
     }
 
     pub async fn request(
@@ -115,10 +181,7 @@ impl Server {
                 .header("content-type", "application/json")
                 .body(body);
         }
-        let unreachable = |error| ServerFault::Unreachable {
-            base: self.base.clone(),
-            error,
-        };
+        let unreachable = |error| self.unreachable(error);
         let response = request.send().await.map_err(unreachable)?;
         let retry_after = response.headers().get("retry-after");
         Ok(Reply {
@@ -127,12 +190,4 @@ impl Server {
             body: response.bytes().await.map_err(unreachable)?.to_vec(),
         })
     }
-}
-
-fn builder() -> reqwest::ClientBuilder {
-    Client::builder()
-        .timeout(TIME)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("wakeful/", env!("CARGO_PKG_VERSION")))
 }

@@ -14,7 +14,7 @@ use conformance::{
 };
 use serde::de::DeserializeOwned;
 use wacp::{Entry, Event, checkpoint, content, envelope, escalation, event, gate};
-use wacp::{integration, right, signal, task, user, workspace};
+use wacp::{integration, integrity, right, signal, task, user, workspace};
 
 fn place(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -173,6 +173,7 @@ fn every_closed_set_and_every_shape_is_documented_as_it_is() {
         set::<workspace::budget::Budget>("budget"),
         set::<content::Content>("content"),
         set::<task::Estimate>("estimate"),
+        set::<integrity::Proof>("proof"),
         set::<event::RunStarted>("run"),
         set::<workspace::budget::Usage>("usage"),
     ];

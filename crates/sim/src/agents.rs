@@ -73,7 +73,11 @@ pub fn told(
             next.push(intend(SOON, Intent::Reply(*user, *signal)));
         }
         Effect::TellCoordinator(notice) => next.extend(noticed(notice, dice)),
-        Effect::ShowGate { .. } | Effect::ShowEscalation { .. } | Effect::HideGate { .. } => {}
+        // The world writes snapshots of its own accord.
+        Effect::TakeSnapshot { .. }
+        | Effect::ShowGate { .. }
+        | Effect::ShowEscalation { .. }
+        | Effect::HideGate { .. } => {}
     }
     next
 }

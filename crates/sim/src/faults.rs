@@ -3,10 +3,12 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot, step,
+    Command, Entry, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot,
+    step,
 };
 
 use crate::{
+    check::standing,
     damage,
     player::text,
     world::{Commit, World, Wrong},
@@ -201,19 +203,20 @@ impl World {
             let sentence = format!("announced and not made good: {:?}", run.owed);
             return Err(Wrong::new(TWICE, sentence));
         }
+        standing::stands(&run).map_err(|sentence| Wrong::new(RESTART, sentence))?;
         recovers_once(&run, self.now)
     }
 }
 
 /// Takes up what was under way.
-pub fn recover(run: &mut Run, now: Micros) -> usize {
+pub fn recover(run: &mut Run, now: Micros) -> Vec<Entry> {
     let command = Command::Recover {
         downtime_us: 1,
         examined: run.entries,
         quarantined: 0,
     };
     let order = Order::new(Principal::Runtime, command);
-    step(run, &order, now).0.len()
+    step(run, &order, now).0
 }
 
 /// A recovered run is recovered: again is nothing but the record of it.
@@ -222,8 +225,9 @@ pub fn recovers_once(recovered: &Run, now: Micros) -> Result<(), Wrong> {
     let entries = recover(&mut again, now);
     again.clock = recovered.clock;
     again.entries = recovered.entries;
-    if entries != 1 || again != *recovered {
-        let sentence = format!("the second recovery made {entries} entries");
+    if entries.len() != 1 || again != *recovered {
+        let made: Vec<&str> = entries.iter().map(|e| e.event.event_type()).collect();
+        let sentence = format!("the second recovery made {made:?}");
         return Err(Wrong::new(TWICE, sentence));
     }
     Ok(())

@@ -159,11 +159,11 @@ impl Player<'_> {
             checkpoint_limit: limit(30, 3, 40),
             context_limit: limit(10, 10, 100),
             cost_limit_micros: limit(10, 10, 100),
-            trail_limit: limit(10, 10, 100),
+            trail_limit: limit(10, 2_000, 20_000),
         }
     }
 
-    fn visibility(&mut self) -> Arc<[Seen]> {
+    pub(crate) fn visibility(&mut self) -> Arc<[Seen]> {
         match self.dice.roll(10) {
             0 | 1 => Arc::from([Seen::Workspace(self.workspace())]),
             2 => Arc::from([Seen::Resource(text(self.resource()))]),

@@ -261,7 +261,9 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::PortRightTransferred(_)
         | E::PortRightRevoked(_)
         | E::PortRightConsumed(_) => right::apply(run, entry),
-        E::CheckpointCreated(_) => checkpoint::apply(run, entry),
+        E::CheckpointCreated(_) | E::IntegrityViolation(_) | E::TrailCompacted(_) => {
+            checkpoint::apply(run, entry)
+        }
         E::TaskCreated(_)
         | E::TaskApproved(_)
         | E::TaskAssigned(_)

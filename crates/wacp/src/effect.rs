@@ -17,6 +17,9 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Effect {
+    /// Write the state down: an agent is replaced, and nothing of the workspace
+    /// may depend on it. `RecordSnapshot` says when it is done.
+    TakeSnapshot { workspace: WorkspaceId },
     /// Bind this agent to the workspace.
     BindAgent { workspace: WorkspaceId, agent: Text },
     /// The agent may do no more; it is told nothing further.
@@ -68,8 +71,11 @@ pub enum Notice {
     OwnerGone {
         workspace: WorkspaceId,
     },
+    /// And what that person caused, whoever owns it by now: it goes on until
+    /// the coordinator decides otherwise.
     UserChanged {
         user: UserId,
+        caused: Vec<WorkspaceId>,
     },
     Degraded,
     CreationRejected,
@@ -97,6 +103,9 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
             agent: e.agent.clone(),
         }),
         Event::MigrationStarted(e) => {
+            effects.push(Effect::TakeSnapshot {
+                workspace: e.workspace,
+            });
             effects.push(Effect::UnbindAgent {
                 workspace: e.workspace,
             });
@@ -183,9 +192,9 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::UserResumed(e) => shown_again(run, e.user, effects),
         Event::UserUnblocked(e) => shown_again(run, e.user, effects),
         Event::UserReactivated(e) => shown_again(run, e.user, effects),
-        Event::UserSuspended(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
-        Event::UserBlocked(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
-        Event::UserDeactivated(e) => effects.push(Tell(Notice::UserChanged { user: e.user })),
+        Event::UserSuspended(e) => effects.push(Tell(user_changed(run, e.user))),
+        Event::UserBlocked(e) => effects.push(Tell(user_changed(run, e.user))),
+        Event::UserDeactivated(e) => effects.push(Tell(user_changed(run, e.user))),
         Event::BudgetWarning(e) => effects.push(Tell(Notice::BudgetLow {
             workspace: e.workspace,
         })),
@@ -207,9 +216,20 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
     }
 }
 
+fn user_changed(run: &Run, user: UserId) -> Notice {
+    let open = run.children.iter().map(|(_, child)| *child);
+    let is_cause = |id: &WorkspaceId| {
+        run.open(*id)
+            .is_some_and(|open| open.originator == Party::User(user))
+    };
+    let mut caused: Vec<WorkspaceId> = open.filter(is_cause).collect();
+    caused.sort_unstable();
+    Notice::UserChanged { user, caused }
+}
+
 /// What waited for a person is shown when they are back.
 fn shown_again(run: &Run, user: UserId, effects: &mut Vec<Effect>) {
-    effects.push(Effect::TellCoordinator(Notice::UserChanged { user }));
+    effects.push(Effect::TellCoordinator(user_changed(run, user)));
     for (signal, escalation) in &run.escalations {
         let owner = run.workspace(escalation.workspace).map(|w| w.owner());
         if owner == Some(Party::User(user)) {

@@ -98,6 +98,9 @@ pub enum Command {
         /// The item's id
         id: String,
     },
+    /// Devices behind the relay: add, token, pair, device, send, wake, status, watch
+    #[command(subcommand)]
+    Link(crate::link::cli::Link),
     /// The trail: show, verify, export, proof, checkpoint, key, rotate-key, rebuild
     #[command(subcommand)]
     Trail(Trail),
@@ -485,9 +488,10 @@ pub struct Preload {
 
 /// Common options that a command has no use for: not offered with it, and
 /// refused when given all the same. Variables stay unread.
-const UNUSED: [(&str, &[&str]); 6] = [
+const UNUSED: [(&str, &[&str]); 7] = [
     ("demo", &["data", "server", "server_ca", "body_key", "json"]),
     ("serve", &["server", "server_ca", "json"]),
+    ("link", &["body_key"]),
     ("backup", &["server", "server_ca", "body_key"]),
     ("restore", &["server", "server_ca"]),
     (
@@ -531,18 +535,26 @@ impl Cli {
         let asked = std::env::var("WAKEFUL_LOG")
             .ok()
             .and_then(|level| level.parse().ok());
-        let serves = matches!(self.command, Command::Serve(_));
-        asked.unwrap_or(if serves {
+        asked.unwrap_or(if self.stays() {
             tracing::Level::INFO
         } else {
             tracing::Level::WARN
         })
     }
 
+    /// Whether it runs until it is stopped, with a log to tell what happens.
+    fn stays(&self) -> bool {
+        use crate::link::cli::Link;
+        matches!(
+            self.command,
+            Command::Serve(_) | Command::Link(Link::Device(_))
+        )
+    }
+
     /// A server's log is for machines, unless someone watches it.
     pub fn log_json(&self) -> bool {
         use std::io::IsTerminal as _;
-        matches!(self.command, Command::Serve(_)) && !std::io::stderr().is_terminal()
+        self.stays() && !std::io::stderr().is_terminal()
     }
 }
 

@@ -6,6 +6,7 @@ mod connect;
 mod content;
 mod crew;
 mod house;
+mod link;
 mod list;
 mod output;
 

@@ -6,11 +6,14 @@
 //!
 //! `docs/ewsp.md` is the same to the byte, for those who write firmware.
 
+pub mod command;
+pub mod device;
 pub mod ewsp;
 pub mod frame;
 pub mod pairing;
 pub mod relay;
 
+pub use command::{Answer, Command, Request};
 pub use ewsp::{Hello, Packet, Refusal, Session, Side};
 pub use frame::Frame;
 pub use pairing::Secret;

@@ -15,6 +15,7 @@ impl Args<'_> {
             cost_micros: self.number("cost")?.unwrap_or(0),
             tokens: self.number("tokens")?.unwrap_or(0),
             trail_bytes: self.number("trail_bytes")?.unwrap_or(0),
+            wall_time_us: self.number("wall_time")?.unwrap_or(0),
         })
     }
 

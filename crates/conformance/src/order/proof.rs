@@ -12,13 +12,11 @@ use wacp::{
     content::Content,
     envelope::NewEnvelope,
     id::WorkspaceId,
-    integrity::{Check, Fields, Secret},
+    integrity::{Check, Fields, Secret, nonce},
 };
 
 use super::{args::Args, names::id};
 use crate::{Outcome, broken};
-
-const NONCE: &[u8] = b"once";
 
 /// What the file says about a proof.
 struct Proof {
@@ -72,10 +70,11 @@ pub(crate) fn of_envelope(by: Principal, new: &mut NewEnvelope, args: &Args<'_>)
     };
     new.check = Check::Invalid;
     if let Some(proof) = read(from, args)? {
+        let once = nonce(b"once");
         let mut proven = new.clone();
         proven.payload = proof.over.unwrap_or(new.payload);
-        let made = Fields::of_envelope(from, &proven, NONCE).prove(&secret(proof.by));
-        new.check = Fields::of_envelope(from, new, NONCE).verify(&secret(from), &made);
+        let made = Fields::of_envelope(from, &proven, once).prove(&secret(proof.by));
+        new.check = Fields::of_envelope(from, new, once).verify(&secret(from), &made);
         new.proof = Some(made);
     }
     Ok(())
@@ -93,10 +92,11 @@ pub(crate) fn of_checkpoint(
     };
     new.check = Check::Invalid;
     if let Some(proof) = read(workspace, args)? {
+        let once = nonce(b"once");
         let mut proven = new.clone();
         proven.intent = proof.over.unwrap_or(new.intent);
-        let made = Fields::of_checkpoint(workspace, &proven, NONCE).prove(&secret(proof.by));
-        new.check = Fields::of_checkpoint(workspace, new, NONCE).verify(&secret(workspace), &made);
+        let made = Fields::of_checkpoint(workspace, &proven, once).prove(&secret(proof.by));
+        new.check = Fields::of_checkpoint(workspace, new, once).verify(&secret(workspace), &made);
         new.proof = Some(made);
     }
     Ok(())

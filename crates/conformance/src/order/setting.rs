@@ -62,6 +62,7 @@ pub fn highway(value: Option<&Value>, names: &Names) -> Outcome<wacp::gate::conf
     let args = Args::new(table, names);
     let mut highway = preset(args.string("preset")?.unwrap_or("open"))?;
     highway.injection = args.flag("injection", highway.injection)?;
+    highway.visibility = args.flag("visibility", highway.visibility)?;
     if let Some(escalation) = args.inner("escalation")? {
         let setting = &mut highway.escalation;
         setting.enabled = escalation.flag("enabled", setting.enabled)?;

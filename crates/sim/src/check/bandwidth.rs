@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use wacp::{
     Entry, Event,
-    id::{EnvelopeId, WorkspaceId},
+    gate::{Modification, Subject},
+    id::{EnvelopeId, GateId, WorkspaceId},
     workspace::budget::Dimension,
 };
 
@@ -22,6 +23,8 @@ pub struct Bandwidth {
     inboxes: BTreeMap<WorkspaceId, Inbox>,
     /// What was written to those, and not yet delivered.
     bytes: BTreeMap<EnvelopeId, u64>,
+    /// Which of it is asked about, and may be changed.
+    asked: BTreeMap<GateId, EnvelopeId>,
 }
 
 impl Inbox {
@@ -53,6 +56,20 @@ impl Checker for Bandwidth {
             }
             Event::EnvelopeCreated(e) if self.inboxes.contains_key(&e.to) => {
                 self.bytes.insert(e.envelope, e.payload.bytes);
+            }
+            Event::GateTriggered(e) => {
+                if let Subject::Envelope(envelope) = e.subject {
+                    self.asked.insert(e.gate, envelope);
+                }
+            }
+            Event::GateResolved(e) => {
+                let envelope = self.asked.remove(&e.gate);
+                if let (Some(envelope), Some(Modification::Payload(payload))) =
+                    (envelope, &e.modification)
+                    && let Some(bytes) = self.bytes.get_mut(&envelope)
+                {
+                    *bytes = payload.bytes;
+                }
             }
             Event::EnvelopeDelivered(e) => {
                 let written = self.bytes.remove(&e.envelope).unwrap_or(0);

@@ -7,7 +7,7 @@ use wacp::{
     integration::Resolution,
     role::Text,
     signal::SignalType,
-    user::UserState,
+    user::{Capability, UserState},
     workspace::{MAX_TEXT, NewWorkspace, WindDown, lifecycle::State},
 };
 
@@ -131,9 +131,20 @@ impl Model {
         if let Principal::Agent(delegate) = by {
             let may = self.open(delegate).is_some_and(|s| s.may_make_delegates);
             expect.rule(new.delegate && !may, Refusal::DelegationNotApproved);
-            // Plans are the coordinator's.
-            expect.rule(new.task.is_some(), Refusal::PermissionDenied);
+            // Whose it is follows the parent, unless the coordinator says so.
+            let parents = self.space(new.parent).map(|s| s.owner);
+            let another = new
+                .owner
+                .is_some_and(|user| parents != Some(Party::User(user)));
+            expect.rule(another, Refusal::PermissionDenied);
         }
+        if let Principal::User(user) = by {
+            let may = self.is_capable(user, Capability::GrantDelegation);
+            expect.rule(new.delegate && !may, Refusal::DelegationNotApproved);
+        }
+        // Plans are the coordinator's.
+        let plans = by == Principal::Coordinator;
+        expect.rule(new.task.is_some() && !plans, Refusal::PermissionDenied);
         expect
     }
 

@@ -117,10 +117,6 @@ impl Model {
         }
     }
 
-    pub(super) fn never_asked(&self, kind: GateType, subject: Subject) -> bool {
-        self.asking(kind, subject) == Standing::Asks
-    }
-
     pub(super) fn create(&mut self, by: Principal, new: &NewWorkspace, facts: &mut Facts) {
         let (Some(id), Ok((owner, originator))) = (facts.workspace(), self.parties(by, new)) else {
             return;

@@ -289,6 +289,7 @@ impl Model {
                         GateType::WorkspaceCreate if modification.is_some() => {
                             outside::CHANGED_CREATION
                         }
+                        GateType::Integration => &[Refusal::IntegrationUnderWay],
                         _ => &[],
                     };
                     expect

@@ -87,13 +87,17 @@ impl Model {
                         .is_some_and(|s| s.group.as_ref() == Some(group))
                 };
                 let members: Vec<_> = self.ids().filter(is_member).collect();
-                let is_gated = self.highway.gate(GateType::WorkspaceAbort).enabled;
                 for id in members {
-                    let subject = Subject::Workspace(id);
-                    if !is_gated {
-                        self.fail(id, facts);
-                    } else if self.never_asked(GateType::WorkspaceAbort, subject) {
-                        self.ask(GateType::WorkspaceAbort, subject, What::Abort(id), facts);
+                    let (kind, subject) = (GateType::WorkspaceAbort, Subject::Workspace(id));
+                    match self.standing(kind, subject) {
+                        // One may have ended with another of the group.
+                        _ if self.open(id).is_none() => {}
+                        Standing::Free => {
+                            self.take_up(kind, subject);
+                            self.fail(id, facts);
+                        }
+                        Standing::Asks => self.ask(kind, subject, What::Abort(id), facts),
+                        Standing::Waits | Standing::FellBack => {}
                     }
                 }
             }

@@ -70,7 +70,7 @@ impl Player<'_> {
             Some(GateType::WorkspaceCreate) => Modification::Workspace(WorkspaceModification {
                 budget: self.dice.chance(30).then(|| self.budget()),
                 priority: Some(Band::Critical),
-                visibility: None,
+                visibility: self.dice.chance(20).then(|| self.visibility()),
             }),
             Some(GateType::ConflictResolution) => Modification::Resolution(content),
             _ => Modification::Payload(content),

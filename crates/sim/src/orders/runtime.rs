@@ -8,7 +8,11 @@ use wacp::{
     command::Compaction,
     event::Damaged,
     id::{CheckpointId, EnvelopeId},
-    workspace::lifecycle::State,
+    workspace::{
+        budget::{Dimension, Usage},
+        lifecycle::State,
+        meter,
+    },
 };
 
 use super::{Kind, kind};
@@ -23,7 +27,7 @@ pub const KINDS: &[Kind] = &[
     kind("complete_migration", 16, complete_migration),
     kind("fail_migration", 4, fail_migration),
     kind("fail_creation", 4, fail_creation),
-    kind("meter_usage", 15, meter_usage),
+    kind("meter_usage", 20, meter_usage),
     kind("report_violation", 6, report_violation),
     kind("recover", 2, recover),
     kind("report_degradation", 2, report_degradation),
@@ -72,7 +76,22 @@ fn fail_creation(player: &mut Player<'_>) -> (Principal, Command) {
     (Principal::Runtime, Command::FailCreation { workspace })
 }
 
+/// The runtime counts what it writes of a workspace.
+fn meter_trail(player: &mut Player<'_>) -> (Principal, Command) {
+    let workspace = player.in_state(&AT_WORK);
+    let written = meter::own(player.run, workspace, Dimension::TrailBytes);
+    let totals = Usage {
+        trail_bytes: written + player.dice.roll(2_000),
+        ..Usage::default()
+    };
+    let command = Command::MeterUsage { workspace, totals };
+    (Principal::Runtime, command)
+}
+
 fn meter_usage(player: &mut Player<'_>) -> (Principal, Command) {
+    if player.dice.chance(30) {
+        return meter_trail(player);
+    }
     let command = Command::MeterUsage {
         workspace: player.in_state(&AT_WORK),
         totals: player.usage(120),

@@ -131,7 +131,9 @@ impl Player<'_> {
             tokens: some(90),
             context: some(20),
             cost_micros: some(20),
-            trail_bytes: some(20),
+            // Not theirs to tell, and refused.
+            trail_bytes: some(2),
+            wall_time_us: some(2),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     content::Content,
     event::{CheckpointCreated, CheckpointRejected, Damaged, Entry, Event, Reference},
     id::{ArtifactId, CheckpointId, WorkspaceId},
-    integrity::{self, Check},
+    integrity::{self, Check, Proof},
     rejection::Refusal,
     role::{BaseRole, CheckpointType, Text, delegation::deny},
     signal::{self, SignalType},
@@ -19,6 +19,7 @@ use crate::{
     workspace::{
         Workspace,
         budget::{Dimension, Usage},
+        is_long,
         lifecycle::State,
         meter,
         visibility::authority_contains,
@@ -64,7 +65,7 @@ pub struct NewCheckpoint {
     pub content: Option<Content>,
     pub intent: Content,
     pub parent: Option<CheckpointId>,
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     /// Since the checkpoint before.
     pub resource_usage: Option<Usage>,
     pub status: Status,
@@ -83,7 +84,7 @@ impl NewCheckpoint {
             content: None,
             intent,
             parent,
-            proof: Some(intent.hash),
+            proof: Some(Proof::unverified(intent.hash)),
             resource_usage: None,
             status: Status::Final,
         }
@@ -98,6 +99,8 @@ pub struct Checkpoint {
     pub confidence: Confidence,
     pub first_artifact: ArtifactId,
     pub artifacts: Arc<[Artifact]>,
+    /// What is stored of it was found changed: it is never merged.
+    pub is_damaged: bool,
 }
 
 /// The chain of a workspace, oldest first.
@@ -120,11 +123,12 @@ impl Register {
     }
 
     pub fn find(&self, id: CheckpointId) -> Option<&Checkpoint> {
-        let at = self
-            .chain
-            .binary_search_by_key(&id, |checkpoint| checkpoint.id)
-            .ok()?;
-        self.chain.get(at)
+        self.chain.get(self.place(id)?)
+    }
+
+    fn place(&self, id: CheckpointId) -> Option<usize> {
+        let found = self.chain.binary_search_by_key(&id, |known| known.id);
+        found.ok()
     }
 }
 
@@ -226,7 +230,8 @@ fn total(before: &Usage, more: &Usage) -> Usage {
         context: before.context.max(more.context),
         cost_micros: before.cost_micros.saturating_add(more.cost_micros),
         tokens: before.tokens.saturating_add(more.tokens),
-        trail_bytes: before.trail_bytes.saturating_add(more.trail_bytes),
+        trail_bytes: 0,
+        wall_time_us: before.wall_time_us.saturating_add(more.wall_time_us),
     }
 }
 
@@ -258,11 +263,20 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
         .filter(|permissions| permissions.may_create(new.checkpoint_type))
         .ok_or(Refusal::PermissionDenied)?;
     let content = new.intent.is_acceptable() && new.content.is_none_or(|c| c.is_acceptable());
-    if !content {
+    // The trail is the runtime's to count.
+    let usage = new.resource_usage.is_none_or(|u| u.trail_bytes == 0);
+    if !content || !usage {
         return Err(Refusal::InvalidStructure);
     }
     if new.artifacts.len() > MAX_ARTIFACTS {
         return Err(Refusal::TooManyArtifacts);
+    }
+    if new
+        .artifacts
+        .iter()
+        .any(|artifact| is_long(&artifact.resource))
+    {
+        return Err(Refusal::TooLong);
     }
     if new.parent != open.register.head() {
         return Err(Refusal::NotChainHead);
@@ -278,9 +292,37 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
 }
 
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
-    let Event::CheckpointCreated(e) = &entry.event else {
-        return;
+    match &entry.event {
+        Event::CheckpointCreated(e) => created(run, e),
+        Event::IntegrityViolation(e) => {
+            if let Damaged::Checkpoint(id) = e.subject {
+                damaged(run, e.workspace, id);
+            }
+        }
+        // What was put away is not salvaged any more.
+        Event::TrailCompacted(e) => {
+            if let Some(Slot::Ended(ended)) = run.workspaces.get_mut(e.workspace.0 as usize) {
+                ended.register = None;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn damaged(run: &mut Run, workspace: WorkspaceId, id: CheckpointId) {
+    let register = match run.workspaces.get_mut(workspace.0 as usize) {
+        Some(Slot::Open(open)) => Some(&mut open.register),
+        Some(Slot::Ended(ended)) => ended.register.as_deref_mut(),
+        None => None,
     };
+    if let Some(register) = register
+        && let Some(at) = register.place(id)
+    {
+        register.chain[at].is_damaged = true;
+    }
+}
+
+fn created(run: &mut Run, e: &CheckpointCreated) {
     run.next.checkpoints = run.next.checkpoints.max(e.checkpoint.0 + 1);
     run.next.artifacts = run
         .next
@@ -295,6 +337,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         confidence: e.confidence,
         first_artifact: e.first_artifact,
         artifacts: e.artifacts.clone(),
+        is_damaged: false,
     });
     let metered = open.metered;
     if let Some(usage) = &e.resource_usage {

@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use super::{MAX_TAKEN, Pending, Progress, patience_us};
+use super::{MAX_CAUSES, MAX_TAKEN, Pending, Progress, patience_us};
 use crate::{
     event::{Entry, Event},
     id::{EnvelopeId, GateId, WorkspaceId},
@@ -71,6 +71,9 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         Event::HumanInjection(e) if e.to == WorkspaceId::ROOT => {
             if let Some(envelope) = e.envelope {
                 run.injected.insert(envelope, e.user);
+                if run.injected.len() > MAX_CAUSES {
+                    run.injected.pop_first();
+                }
             }
         }
         _ => {}

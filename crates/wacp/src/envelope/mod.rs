@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trail::{Hash, Micros};
+use trail::Micros;
 
 use crate::{
     content::Content,
     id::{EnvelopeId, GateId, Party, WorkspaceId},
-    integrity::Check,
+    integrity::{Check, Proof},
     right::RightKind,
     role::EnvelopeType,
 };
@@ -26,6 +26,8 @@ pub use send::{Post, check_sent, dispatch, inject, post, send, turn_away};
 pub const MAX_REDELIVERIES: u8 = 3;
 /// Acknowledged envelopes that an inbox remembers, to know a repetition.
 pub const MAX_TAKEN: usize = 32;
+/// Injections that can still be named as the cause of a workspace: the latest.
+pub const MAX_CAUSES: usize = 4096;
 /// Rights that one envelope may carry.
 pub const MAX_RIGHTS: usize = 32;
 
@@ -62,7 +64,7 @@ pub struct NewEnvelope {
     pub in_reply_to: Option<EnvelopeId>,
     pub payload: Content,
     pub priority: Priority,
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub to: WorkspaceId,
 }
@@ -77,7 +79,7 @@ impl NewEnvelope {
             in_reply_to: None,
             payload,
             priority: Priority::Normal,
-            proof: Some(payload.hash),
+            proof: Some(Proof::unverified(payload.hash)),
             rights: Arc::from([]),
             to,
         }

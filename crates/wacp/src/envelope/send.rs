@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use trail::Hash;
-
 use super::{Intent, MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
 use crate::{
     command::Principal,
@@ -11,7 +9,7 @@ use crate::{
     event::{Damaged, EnvelopeCreated, EnvelopeRejected, HumanInjection, PortRightConsumed},
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{EnvelopeId, Party, UserId, WorkspaceId},
-    integrity::{self, Check},
+    integrity::{self, Check, Proof},
     rejection::Refusal,
     right::{self, RightKind, Use},
     role::{BaseRole, EnvelopeType, delegation::deny},
@@ -189,7 +187,7 @@ pub struct Post {
     pub origin: Origin,
     pub originator: Party,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     /// Set in the request to wind down: how long the receiver has.
     pub grace_us: Option<u64>,
 }
@@ -208,7 +206,7 @@ pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
 fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
     stage.push(
         post.from.or(Some(post.to)),
-        EnvelopeCreated {
+        Box::new(EnvelopeCreated {
             envelope,
             from: post.from,
             grace_us: post.grace_us,
@@ -222,7 +220,7 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
             rights: post.rights,
             to: post.to,
             envelope_type: post.envelope_type,
-        },
+        }),
     );
 }
 

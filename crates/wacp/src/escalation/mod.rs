@@ -18,7 +18,10 @@ use crate::{
     },
     id::{Party, SignalId, WorkspaceId},
     rejection::Refusal,
-    role::{EnvelopeType, Text, delegation::deny},
+    role::{
+        EnvelopeType, Text,
+        delegation::{Act, deny},
+    },
     signal::{self, SignalType},
     stage::{Decision, Stage},
     state::{Run, Slot},
@@ -172,13 +175,16 @@ pub fn answer(
     };
     let id = escalation.workspace;
     let owner = run.workspace(id).map(Slot::owner);
-    // The owner may always answer; others need the capability for any workspace.
-    let any = match answer {
-        Answer::Abort => Capability::AbortAny,
-        _ => Capability::InjectDirectiveAny,
+    // The owner may always answer, others with the capability for any workspace;
+    // an abort is an abort and needs what every abort needs.
+    let (own, any) = match answer {
+        Answer::Abort => Act::Abort.capabilities(),
+        _ => (
+            Some(Capability::ViewTrailOwn),
+            Some(Capability::InjectDirectiveAny),
+        ),
     };
-    let own = Some(Capability::ViewTrailOwn);
-    if let Err(denial) = user::check(run, user, own, Some(any), owner) {
+    if let Err(denial) = user::check(run, user, own, any, owner) {
         return deny(stage, principal, "answer_escalation", Some(id), denial);
     }
     stage.actor = Actor::User(user);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trail::{Hash, Micros};
+use trail::Micros;
 
 use crate::{
     content::Content,
     envelope::{Intent, Origin, Priority},
     id::{CheckpointId, EnvelopeId, Party, RightId, SignalId, WorkspaceId},
+    integrity::Proof,
     rejection::Refusal,
     right::RightKind,
     role::{EnvelopeType, Text},
@@ -62,7 +63,7 @@ pub struct EnvelopeCreated {
     pub payload: Content,
     pub priority: Priority,
     /// The sender's integrity proof; `None` for the runtime's own.
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub to: WorkspaceId,
     #[serde(rename = "type")]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trail::Hash;
 
 use crate::{
     checkpoint::{Artifact, Confidence, Status as CheckpointStatus},
     content::Content,
     id::{ArtifactId, CheckpointId, GraphId, TaskId, UserId, WorkspaceId},
     integration::{Mode, Strategy},
+    integrity::Proof,
     rejection::Refusal,
     role::{CheckpointType, Text},
     task::{Estimate, Priority, Status},
@@ -36,7 +36,7 @@ pub struct CheckpointCreated {
     /// Why it exists, by hash: the words are the agent's.
     pub intent: Content,
     pub parent: Option<CheckpointId>,
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     pub resource_usage: Option<Usage>,
     pub status: CheckpointStatus,
     pub workspace: WorkspaceId,
@@ -176,4 +176,6 @@ pub enum Aborted {
     /// What was salvaged is of no use.
     Unusable,
     IntegrityViolation,
+    /// Only its beginning survived a crash; it can be begun again.
+    Interrupted,
 }

@@ -13,14 +13,14 @@ use crate::{
         Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout, ResolutionReason,
         Resolver, WorkspaceRejected,
     },
-    id::{GateId, Party, UserId},
+    id::{GateId, Party, UserId, WorkspaceId},
     integration::{self, Resolution},
     rejection::Refusal,
     role::delegation::{coordinator_only, deny},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task, user,
-    workspace::{MAX_TEXT, NewWorkspace, creation, end, lifecycle::Reason, wind_down},
+    workspace::{NewWorkspace, creation, end, is_long, lifecycle::Reason, wind_down},
 };
 
 /// A person answers.
@@ -59,8 +59,12 @@ pub fn resolve(
         );
     }
     stage.actor = Actor::User(user);
-    if let Err(refusal) = check_modification(run, gate, answer, modification) {
+    if let Err(refusal) = check_modification(run, user, gate, answer, modification) {
         return stage.refuse(refusal);
+    }
+    // One merge at a time: the question waits until the other is over.
+    if answer != Answer::Reject && waits_for_merge(run, gate) {
+        return stage.refuse(Refusal::IntegrationUnderWay);
     }
     // What has become impossible is answered by the runtime, not by them.
     if answer != Answer::Reject && !is_possible(run, gate, modification) {
@@ -99,6 +103,7 @@ fn owner(run: &Run, gate: &Gate, user: UserId) -> Option<Party> {
 
 fn check_modification(
     run: &Run,
+    user: UserId,
     gate: &Gate,
     answer: Answer,
     modification: Option<&Modification>,
@@ -124,7 +129,7 @@ fn check_modification(
             let named = task
                 .name
                 .as_ref()
-                .is_none_or(|name| !name.is_empty() && name.chars().count() <= MAX_TEXT);
+                .is_none_or(|name| !name.is_empty() && !is_long(name));
             if !named {
                 return Err(Refusal::InvalidStructure);
             }
@@ -138,7 +143,19 @@ fn check_modification(
         }
         (GateType::WorkspaceCreate, Modification::Workspace(change)) => match &gate.proposal {
             Proposal::WorkspaceCreate { by, new, .. } => {
-                creation::check(run, *by, &changed(new, Some(change))).map(|_| ())
+                // What was proposed may stay; what they add they must see.
+                let mut shown = change.visibility.iter().flat_map(|list| list.iter());
+                let may =
+                    |seen| new.visibility.contains(seen) || creation::may_show(run, user, seen);
+                if !shown.all(may) {
+                    return Err(Refusal::VisibilityNotContained);
+                }
+                // What could not be created as it was proposed either is not
+                // the fault of the change, and is no question any more.
+                match creation::check(run, *by, &changed(new, Some(change))) {
+                    Err(refusal) if creation::check(run, *by, new).is_ok() => Err(refusal),
+                    _ => Ok(()),
+                }
             }
             _ => Err(Refusal::NotModifiable),
         },
@@ -171,15 +188,23 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
                 Some(Modification::Workspace(change)) => Some(change),
                 _ => None,
             };
-            creation::check(run, *by, &changed(new, change)).is_ok()
+            stands_behind(run, *by, new.parent)
+                && creation::check(run, *by, &changed(new, change)).is_ok()
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
             run.inboxes.contains_key(&(*to, *envelope))
         }
-        Proposal::Integration { acceptance, .. } => {
-            integration::merge::check(run, acceptance).is_ok()
+        // What would be merged elsewhere than was asked is another question.
+        Proposal::Integration { acceptance, by, .. } => {
+            *by == integration::merge::integrator(run, acceptance.workspace)
+                && integration::merge::check(run, acceptance).is_ok()
         }
-        Proposal::Salvage { salvage, .. } => integration::salvage::check(run, salvage).is_ok(),
+        Proposal::Salvage {
+            by,
+            checkpoint,
+            salvage,
+        } => integration::salvage::check(run, salvage)
+            .is_ok_and(|(target, found)| (target, found.id) == (*by, *checkpoint)),
         Proposal::ConflictResolution {
             conflict,
             workspace,
@@ -188,6 +213,26 @@ fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
         Proposal::WindDown(request) => wind_down::is_possible(run, request),
         Proposal::WorkspaceAbort { workspace, .. } => run.open(*workspace).is_some(),
     }
+}
+
+fn waits_for_merge(run: &Run, gate: &Gate) -> bool {
+    let refusal = match &gate.proposal {
+        Proposal::Integration { acceptance, .. } => {
+            integration::merge::check(run, acceptance).err()
+        }
+        Proposal::Salvage { salvage, .. } => integration::salvage::check(run, salvage).err(),
+        _ => None,
+    };
+    refusal == Some(Refusal::IntegrationUnderWay)
+}
+
+/// Whether whoever proposed a workspace still manages the place it is for.
+fn stands_behind(run: &Run, by: Principal, parent: WorkspaceId) -> bool {
+    let Principal::Agent(delegate) = by else {
+        return true;
+    };
+    let lives = run.open(delegate).is_some_and(|open| open.delegate);
+    lives && (parent == delegate || run.is_beneath(parent, delegate))
 }
 
 /// The transition happens, in the name of whoever wanted it.

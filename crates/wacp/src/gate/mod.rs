@@ -221,8 +221,12 @@ pub enum Standing {
     Free,
     /// It would be asked.
     Asks,
-    /// It waits already, or has fallen back.
-    Settled,
+    /// It waits already.
+    Waits,
+    /// It fell back to a no.
+    Refused,
+    /// It fell back to a yes, or was handed to the coordinator, who may go on.
+    Granted,
 }
 
 pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
@@ -233,10 +237,14 @@ pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) 
         .is_some_and(|setup| setup.started.highway.gate(gate_type).enabled);
     if !is_on {
         Standing::Free
-    } else if run.gate_subjects.contains_key(&key) || run.guard.contains_key(&key) {
-        Standing::Settled
+    } else if run.gate_subjects.contains_key(&key) {
+        Standing::Waits
     } else {
-        Standing::Asks
+        match run.guard.get(&key) {
+            None => Standing::Asks,
+            Some(Fallback::Reject) => Standing::Refused,
+            Some(Fallback::Approve | Fallback::EscalateToCoordinator) => Standing::Granted,
+        }
     }
 }
 

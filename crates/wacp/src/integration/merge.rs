@@ -25,7 +25,7 @@ use crate::{
     state::{Run, Slot},
     task::{self, Status},
     workspace::{
-        MAX_TEXT, end,
+        end, is_long,
         lifecycle::{Reason, State, Trigger},
     },
 };
@@ -106,7 +106,7 @@ pub fn check_merge(
         return Err(Refusal::InvalidStructure);
     }
     for conflict in declared {
-        if conflict.description.chars().count() > MAX_TEXT {
+        if is_long(&conflict.description) {
             return Err(Refusal::TooLong);
         }
         // Overlaps are computed, never declared.
@@ -136,7 +136,7 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
         synthesis: acceptance.synthesis.clone(),
     };
     merge.start(stage, checkpoint.confidence);
-    if acceptance.check == Check::Invalid {
+    if acceptance.check == Check::Invalid || checkpoint.is_damaged {
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.give_up(stage, Aborted::IntegrityViolation);
         end::fail(stage, id, Reason::IntegrityViolation);
@@ -174,9 +174,19 @@ pub struct Merging<'a> {
 impl Merging<'_> {
     pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
         let about = Some(Reference::Workspace(self.source));
+        // The coordinator's word, or that of the delegate in its place; a
+        // parent that is neither takes the work and says nothing.
+        let delegated = stage
+            .run
+            .open(self.target)
+            .is_some_and(|open| open.delegate);
+        let integrator = match delegated {
+            true => self.target,
+            false => WorkspaceId::ROOT,
+        };
         signal::record(
             stage,
-            self.target,
+            integrator,
             SignalType::Integrate,
             None,
             about,

@@ -73,7 +73,9 @@ pub struct Declared {
 /// The work is good: merge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// What verifying the checkpoint's proof again gave (§11.4).
+    /// What verifying the checkpoint's proof again gave (§11.4). Held at a gate
+    /// it grows old: whoever passes the answer on verifies once more, and
+    /// reports a violation before the answer; nothing damaged is merged.
     pub check: Check,
     /// Only with a strategy that can find them.
     pub conflicts: Vec<Declared>,

@@ -92,7 +92,7 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
         synthesis: salvage.synthesis.clone(),
     };
     merge.start(stage, Confidence::Low);
-    if salvage.check == Check::Invalid {
+    if salvage.check == Check::Invalid || checkpoint.is_damaged {
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.give_up(stage, Aborted::IntegrityViolation);
         return;

@@ -34,6 +34,31 @@ pub enum Check {
     Invalid,
 }
 
+/// What a sender adds to a message: it stands in the entry, so that whoever has
+/// the secret can verify the message again from the trail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Proof {
+    pub mac: Hash,
+    /// The hash of a number that the sender uses once.
+    pub nonce: Hash,
+}
+
+impl Proof {
+    /// Stands where nobody verifies: in examples, and where a caller vouches
+    /// for what it sends.
+    pub fn unverified(about: Hash) -> Proof {
+        Proof {
+            mac: about,
+            nonce: about,
+        }
+    }
+}
+
+/// The hash of a nonce, as it is proven and written.
+pub fn nonce(bytes: &[u8]) -> Hash {
+    Hash::of("wacp/nonce/1", &[bytes])
+}
+
 /// The hash of each field that a sender supplies, in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fields {
@@ -42,9 +67,9 @@ pub struct Fields {
 }
 
 impl Fields {
-    fn new(nonce: &[u8]) -> Fields {
+    fn new(nonce: Hash) -> Fields {
         Fields {
-            nonce: Hash::of("wacp/nonce/1", &[nonce]),
+            nonce,
             fields: Default::default(),
         }
     }
@@ -59,7 +84,7 @@ impl Fields {
     }
 
     /// The fields of an envelope.
-    pub fn of_envelope(from: WorkspaceId, new: &NewEnvelope, nonce: &[u8]) -> Fields {
+    pub fn of_envelope(from: WorkspaceId, new: &NewEnvelope, nonce: Hash) -> Fields {
         Fields::new(nonce)
             .with("from", &from)
             .with("in_reply_to", &new.in_reply_to)
@@ -71,7 +96,7 @@ impl Fields {
     }
 
     /// The fields of a checkpoint.
-    pub fn of_checkpoint(workspace: WorkspaceId, new: &NewCheckpoint, nonce: &[u8]) -> Fields {
+    pub fn of_checkpoint(workspace: WorkspaceId, new: &NewCheckpoint, nonce: Hash) -> Fields {
         Fields::new(nonce)
             .with("artifacts", &new.artifacts)
             .with("confidence", &new.confidence)
@@ -96,13 +121,16 @@ impl Fields {
     }
 
     /// The proof under a secret.
-    pub fn prove(&self, secret: &Secret) -> Hash {
-        Hash(self.mac(secret).finalize().into_bytes().into())
+    pub fn prove(&self, secret: &Secret) -> Proof {
+        Proof {
+            mac: Hash(self.mac(secret).finalize().into_bytes().into()),
+            nonce: self.nonce,
+        }
     }
 
     /// Whether a proof fits, in constant time.
-    pub fn verify(&self, secret: &Secret, proof: &Hash) -> Check {
-        match self.mac(secret).verify_slice(&proof.0) {
+    pub fn verify(&self, secret: &Secret, proof: &Proof) -> Check {
+        match self.mac(secret).verify_slice(&proof.mac.0) {
             Ok(()) => Check::Valid,
             Err(_) => Check::Invalid,
         }
@@ -159,20 +187,20 @@ mod tests {
             EnvelopeType::Directive,
             Content::markdown("go"),
         );
-        let fields = Fields::of_envelope(WorkspaceId::ROOT, &new, b"n1");
+        let fields = Fields::of_envelope(WorkspaceId::ROOT, &new, nonce(b"n1"));
         let proof = fields.prove(&[7; 32]);
         assert_eq!(fields.verify(&[7; 32], &proof), Check::Valid);
         assert_eq!(fields.verify(&[8; 32], &proof), Check::Invalid);
         let other = [
-            Fields::of_envelope(WorkspaceId(2), &new, b"n1"),
-            Fields::of_envelope(WorkspaceId::ROOT, &new, b"n2"),
+            Fields::of_envelope(WorkspaceId(2), &new, nonce(b"n1")),
+            Fields::of_envelope(WorkspaceId::ROOT, &new, nonce(b"n2")),
             Fields::of_envelope(
                 WorkspaceId::ROOT,
                 &NewEnvelope {
                     payload: Content::markdown("stop"),
                     ..new.clone()
                 },
-                b"n1",
+                nonce(b"n1"),
             ),
             Fields::of_envelope(
                 WorkspaceId::ROOT,
@@ -180,7 +208,7 @@ mod tests {
                     to: WorkspaceId(3),
                     ..new.clone()
                 },
-                b"n1",
+                nonce(b"n1"),
             ),
         ];
         for changed in other {

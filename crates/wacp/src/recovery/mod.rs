@@ -20,10 +20,12 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
-        MAX_TEXT,
+        is_long,
         lifecycle::{State, is_allowed},
     },
 };
+
+mod finish;
 
 /// One unsound entry in so many is damage; more is a broken trail.
 const TOLERATED_IN: u64 = 100;
@@ -150,6 +152,7 @@ pub fn recover(
         signal::make_good(stage, *id, *owed);
         report.workspaces_failed += u32::from(stage.state_of(*id) == Some(State::Failed));
     }
+    finish::finish(stage);
     let mut parents: Vec<WorkspaceId> = run
         .queued_signals
         .keys()
@@ -189,7 +192,7 @@ pub fn report_degradation(
     affected: &Arc<[WorkspaceId]>,
 ) -> Decision {
     runtime_only(stage, principal, "report_degradation")?;
-    if reason.chars().count() > MAX_TEXT {
+    if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     if !affected.iter().all(|id| {

@@ -117,16 +117,15 @@ pub fn grant(
     if kind == RightKind::Receive {
         return stage.refuse(Refusal::ReceiveRightFixed);
     }
-    let full = match kind {
-        RightKind::Send => stage.run.rights.contains_key(&(holder, target)),
-        _ => {
-            let once = stage.run.rights_once.get(&(holder, target));
-            once.is_some_and(|once| once.len() >= MAX_ONCE)
+    let key = (holder, target);
+    let once = stage.run.rights_once.get(&key);
+    match kind {
+        // A second lasting right would say nothing new.
+        RightKind::Send if stage.run.rights.contains_key(&key) => return Ok(()),
+        RightKind::SendOnce if once.is_some_and(|once| once.len() >= MAX_ONCE) => {
+            return stage.refuse(Refusal::CapacityExhausted);
         }
-    };
-    // A second lasting right would say nothing new.
-    if full {
-        return Ok(());
+        _ => {}
     }
     create(stage, holder, target, kind);
     Ok(())

@@ -16,7 +16,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
-        MAX_TEXT, end,
+        end, is_long,
         lifecycle::{Reason, State},
     },
 };
@@ -71,7 +71,7 @@ pub fn emit(
     if signal.needs_reason() && reason.is_none_or(|text| text.is_empty()) {
         return stage.refuse(Refusal::ReasonRequired);
     }
-    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+    if reason.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     let reason = reason.cloned();
@@ -83,7 +83,7 @@ pub fn emit(
             Some(from),
             (Refusal::SignalNotAllowed, None),
         ),
-        Outcome::Moves(State::Integrating, _) => end::complete(stage, from),
+        Outcome::Moves(State::Integrating, _) => end::complete(stage, from, reason, reference),
         Outcome::Moves(State::Failed, _) => {
             record(stage, from, signal, reason, reference, true, |stage| {
                 end::fail(stage, from, Reason::AgentFailed);
@@ -227,6 +227,10 @@ pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
                 crate::task::complete(stage, id);
                 crate::integration::abandon_salvage(stage, id, crate::event::Aborted::Unusable);
                 end::settle(stage, id, crate::event::Undeliverable::WorkspaceSealed);
+                let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+                for child in children {
+                    end::adopt(stage, child, id, "parent_completed");
+                }
             }
         }
         Outcome::Recorded | Outcome::Denied => {}

@@ -12,7 +12,7 @@ use crate::{
     role::delegation::coordinator_only,
     stage::{Decision, Stage},
     state::Run,
-    workspace::{MAX_TEXT, end, lifecycle::Reason},
+    workspace::{end, is_long, lifecycle::Reason},
 };
 
 /// Tasks of one submission, and of one graph.
@@ -76,10 +76,7 @@ fn check(run: &Run, parent: Option<&Task>, new: &[NewTask]) -> Result<(), Refusa
         return Err(Refusal::TooManyTasks);
     }
     for task in new {
-        if task.name.is_empty()
-            || task.name.chars().count() > MAX_TEXT
-            || !task.description.is_acceptable()
-        {
+        if task.name.is_empty() || is_long(&task.name) || !task.description.is_acceptable() {
             return Err(Refusal::InvalidStructure);
         }
         if task

@@ -17,7 +17,7 @@ use crate::{
     },
     stage::{Decision, Stage},
     state::Run,
-    workspace::MAX_TEXT,
+    workspace::is_long,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -262,7 +262,7 @@ pub fn change(
     if change.from(person.state).is_none() {
         return stage.refuse(Refusal::InvalidUserTransition);
     }
-    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+    if reason.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     let reason = reason.cloned();
@@ -332,6 +332,9 @@ pub fn revoke(
     if !person.holds(capability) {
         return stage.refuse(Refusal::NotHeld);
     }
+    if reason.is_some_and(|text| is_long(text)) {
+        return stage.refuse(Refusal::TooLong);
+    }
     stage.push(
         None,
         CapabilityRevoked {
@@ -370,6 +373,12 @@ pub fn record_failure(
     [entity, context, reason, source]: [&Text; 4],
 ) -> Decision {
     runtime_only(stage, principal, "record_authentication_failure")?;
+    if [entity, context, reason, source]
+        .into_iter()
+        .any(|text| is_long(text))
+    {
+        return stage.refuse(Refusal::TooLong);
+    }
     stage.push(
         None,
         AuthenticationFailed {

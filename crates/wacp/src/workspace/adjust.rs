@@ -14,9 +14,10 @@ use crate::{
     },
     stage::{Decision, Stage},
     workspace::{
-        Band, MAX_LIST, MAX_TEXT, Seen, Workspace,
+        Band, MAX_LIST, Seen, Workspace,
         budget::Dimension,
         end::members,
+        is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -52,11 +53,14 @@ pub fn grant_visibility(
     if targets.is_empty() || targets.len() + open.visibility.len() > MAX_LIST {
         return stage.refuse(Refusal::InvalidStructure);
     }
-    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+    if reason.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     let run = stage.run;
     for target in targets.iter() {
+        if matches!(target, Seen::Resource(resource) if is_long(resource)) {
+            return stage.refuse(Refusal::TooLong);
+        }
         // Containment: no wider than the parent sees.
         let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
         let fits = match target {
@@ -96,6 +100,9 @@ pub fn grant_authority(
     };
     if resources.is_empty() || resources.len() + open.authority.len() > MAX_LIST {
         return stage.refuse(Refusal::InvalidStructure);
+    }
+    if resources.iter().any(|resource| is_long(resource)) {
+        return stage.refuse(Refusal::TooLong);
     }
     let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
     let fits = parent == WorkspaceId::ROOT

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rejection::Refusal;
+use crate::{command::Principal, rejection::Refusal};
 
 /// What is limited (WACP §6.6).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -36,14 +36,6 @@ impl Dimension {
     /// clock on the wall are each workspace's own.
     pub fn is_shared(self) -> bool {
         !matches!(self, Dimension::Context | Dimension::WallTime)
-    }
-
-    /// Whether the runtime counts it from the run itself.
-    pub fn is_counted_here(self) -> bool {
-        matches!(
-            self,
-            Dimension::WallTime | Dimension::CheckpointBytes | Dimension::NetworkBytes
-        )
     }
 }
 
@@ -93,16 +85,25 @@ impl Budget {
     }
 }
 
-/// What an agent or a meter says was consumed.
+/// What is said to have been consumed: by an agent or a meter what only they
+/// know, by the runtime what it has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub context: u64,
     pub cost_micros: u64,
     pub tokens: u64,
+    /// Bytes on the trail, which the runtime writes and so counts.
     pub trail_bytes: u64,
+    /// As an agent tells it with a checkpoint; the runtime has its own clock.
+    pub wall_time_us: u64,
 }
 
 impl Usage {
+    /// Whether it names only what its teller can know of totals.
+    pub fn is_known_to(&self, teller: Principal) -> bool {
+        self.wall_time_us == 0 && (self.trail_bytes == 0 || teller == Principal::Runtime)
+    }
+
     pub fn amount(&self, dimension: Dimension) -> u64 {
         match dimension {
             Dimension::Tokens => self.tokens,
@@ -112,9 +113,7 @@ impl Usage {
             _ => 0,
         }
     }
-}
 
-impl Usage {
     /// The larger of each: totals only grow.
     pub fn max(self, other: Usage) -> Usage {
         Usage {
@@ -122,6 +121,7 @@ impl Usage {
             cost_micros: self.cost_micros.max(other.cost_micros),
             tokens: self.tokens.max(other.tokens),
             trail_bytes: self.trail_bytes.max(other.trail_bytes),
+            wall_time_us: self.wall_time_us.max(other.wall_time_us),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     command::Principal,
     event::{TaskAssigned, WorkspaceCreated, WorkspaceRejected},
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{Party, WorkspaceId},
+    id::{Party, UserId, WorkspaceId},
     rejection::Refusal,
     right::{self, RightKind},
     role::{
@@ -13,11 +13,11 @@ use crate::{
         delegation::{Act, managed},
     },
     stage::{Decision, Stage},
-    state::Run,
+    state::{Run, Slot},
     task::{self, Status},
     user::{self, Capability, UserState},
     workspace::{
-        MAX_DEPTH, MAX_LIST, MAX_TEXT, NewWorkspace, Seen,
+        MAX_DEPTH, MAX_LIST, NewWorkspace, Seen, is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -49,7 +49,9 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
         Ok(parties) => parties,
         Err(refusal) => return reject(stage, parent, refusal),
     };
-    // The gate is for what agents want; a person's own wish is the answer.
+    // The gate is for what agents want. It asks for the same capability over
+    // the same owner that brought this person here: they would only be asked
+    // what they have just said.
     if matches!(principal, Principal::User(_)) {
         perform(stage, new, owner, originator);
         return Ok(());
@@ -114,26 +116,67 @@ pub fn check(
     }
     let parties = parties(run, principal, new, parent.owner, parent.originator)?;
     contained(run, new)?;
-    if new.delegate
-        && let Principal::Agent(delegate) = principal
-        && !run
-            .open(delegate)
-            .is_some_and(|open| open.may_grant_delegation)
-    {
-        return Err(Refusal::DelegationNotApproved);
+    match principal {
+        Principal::Agent(delegate) => by_delegate(run, delegate, new, parent.owner)?,
+        Principal::User(user) => by_person(run, user, new)?,
+        _ => {}
     }
     if let Some(task) = new.task {
-        // The graph is the coordinator's; a delegate has no tasks to give.
-        if matches!(principal, Principal::Agent(_)) {
-            return Err(Refusal::PermissionDenied);
-        }
         task::is_dispatchable(run, task)?;
     }
     Ok(parties)
 }
 
+/// A delegate makes what its part of the tree needs (WACP §5.4): whom it
+/// belongs to and which tasks are given out stays with the coordinator.
+fn by_delegate(
+    run: &Run,
+    delegate: WorkspaceId,
+    new: &NewWorkspace,
+    inherited: Party,
+) -> Result<(), Refusal> {
+    let names_another = new.owner.is_some_and(|user| Party::User(user) != inherited);
+    if new.task.is_some() || names_another {
+        return Err(Refusal::PermissionDenied);
+    }
+    let may_grant = run
+        .open(delegate)
+        .is_some_and(|open| open.may_grant_delegation);
+    if new.delegate && !may_grant {
+        return Err(Refusal::DelegationNotApproved);
+    }
+    Ok(())
+}
+
+/// A person's capability to create is none to show what they may not see
+/// themselves, to delegate, or to give out the coordinator's tasks.
+fn by_person(run: &Run, user: UserId, new: &NewWorkspace) -> Result<(), Refusal> {
+    if new.task.is_some() {
+        return Err(Refusal::PermissionDenied);
+    }
+    let holds = |capability| run.user(user).is_some_and(|user| user.holds(capability));
+    if new.delegate && !holds(Capability::GrantDelegation) {
+        return Err(Refusal::DelegationNotApproved);
+    }
+    if !new.visibility.iter().all(|seen| may_show(run, user, seen)) {
+        return Err(Refusal::VisibilityNotContained);
+    }
+    Ok(())
+}
+
+/// Whether a person may let a workspace see this: their own, or anything with
+/// the wider capability. A resource is read wherever it is, so it counts as
+/// anything.
+pub fn may_show(run: &Run, user: UserId, seen: &Seen) -> bool {
+    let owner = match seen {
+        Seen::Workspace(id) => run.workspace(*id).map(Slot::owner),
+        Seen::Resource(_) => None,
+    };
+    let (own, any) = (Capability::ViewTrailOwn, Capability::ViewTrailAny);
+    user::check(run, user, Some(own), Some(any), owner).is_ok()
+}
+
 fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
-    let too_long = |text: &str| text.chars().count() > MAX_TEXT;
     if new.timeout_us == 0 {
         return Err(Refusal::TimeoutRequired);
     }
@@ -141,9 +184,15 @@ fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
         return Err(Refusal::AgentRequired);
     }
     let lists = [new.authority.len(), new.visibility.len(), new.mounts.len()];
-    if too_long(&new.agent)
-        || new.group.as_deref().is_some_and(too_long)
+    let seen = new.visibility.iter().filter_map(|seen| match seen {
+        Seen::Resource(resource) => Some(resource),
+        Seen::Workspace(_) => None,
+    });
+    let mut names = new.authority.iter().chain(&*new.mounts).chain(seen);
+    if is_long(&new.agent)
+        || new.group.as_deref().is_some_and(is_long)
         || lists.into_iter().any(|length| length > MAX_LIST)
+        || names.any(|name| is_long(name))
     {
         return Err(Refusal::TooLong);
     }

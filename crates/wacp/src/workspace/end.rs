@@ -11,8 +11,8 @@ use crate::{
     command::Principal,
     escalation,
     event::{
-        Aborted, BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, TaskFailed,
-        Undeliverable, WorkspaceReparented,
+        Aborted, BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, Reference,
+        TaskFailed, Undeliverable, WorkspaceReparented,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{EnvelopeId, WorkspaceId},
@@ -27,7 +27,7 @@ use crate::{
     state::Slot,
     task::{self, Status},
     workspace::{
-        MAX_TEXT,
+        is_long,
         lifecycle::{Reason, State},
     },
 };
@@ -55,6 +55,34 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
             |_| {},
         );
     }
+    fail_task(stage, id, reason);
+    settle(stage, id, Undeliverable::WorkspaceTerminal);
+    if id == WorkspaceId::ROOT {
+        gate::invalidate_all(stage);
+    }
+    let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+    for child in children {
+        part(stage, id, child);
+    }
+}
+
+/// A child whose parent has failed fails too, or is handed to the root.
+pub fn part(stage: &mut Stage<'_>, parent: WorkspaceId, child: WorkspaceId) {
+    stage.as_protocol(|stage| {
+        // When the root has failed nobody is left to adopt a child.
+        let alone = stage
+            .state_of(WorkspaceId::ROOT)
+            .is_none_or(State::is_terminal);
+        if alone || same_owner(stage, parent, child) {
+            fail(stage, child, Reason::ParentFailed);
+        } else {
+            adopt(stage, child, parent, "parent_failed");
+        }
+    });
+}
+
+/// The attempt of a workspace at its task has failed with it.
+pub fn fail_task(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
         && let Some(known) = stage.run.task(task)
         && known.workspace == Some(id)
@@ -74,24 +102,6 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
             },
         );
         task::set_status(stage, task, Status::Failed, Some(id));
-    }
-    settle(stage, id, Undeliverable::WorkspaceTerminal);
-    if id == WorkspaceId::ROOT {
-        gate::invalidate_all(stage);
-    }
-    let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
-    for child in children {
-        stage.as_protocol(|stage| {
-            // When the root has failed nobody is left to adopt a child.
-            let alone = stage
-                .state_of(WorkspaceId::ROOT)
-                .is_none_or(State::is_terminal);
-            if alone || same_owner(stage, id, child) {
-                fail(stage, child, Reason::ParentFailed);
-            } else {
-                adopt(stage, child, id, "parent_failed");
-            }
-        });
     }
 }
 
@@ -167,7 +177,7 @@ pub fn abort(
     if id == WorkspaceId::ROOT {
         return stage.refuse(Refusal::RootIsFixed);
     }
-    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+    if reason.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     match stage.run.state_of(id) {
@@ -216,9 +226,8 @@ pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) ->
             )
         })
         .collect();
-    let free = gates
-        .iter()
-        .filter(|(_, standing)| *standing == gate::Standing::Free);
+    let ends = |standing| matches!(standing, gate::Standing::Free | gate::Standing::Granted);
+    let free = gates.iter().filter(|(_, standing)| ends(*standing));
     let affected: Arc<[WorkspaceId]> = free.map(|(id, _)| *id).collect();
     stage.push(
         None,
@@ -229,17 +238,19 @@ pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) ->
         },
     );
     for (id, standing) in gates {
-        match standing {
-            gate::Standing::Free => fail(stage, id, Reason::BatchAbort),
-            gate::Standing::Asks => {
-                let proposal = Proposal::WorkspaceAbort {
-                    workspace: id,
-                    reason: None,
-                };
-                let subject = Subject::Workspace(id);
-                gate::ask(stage, GateType::WorkspaceAbort, subject, proposal)?;
-            }
-            gate::Standing::Settled => {}
+        let settled = matches!(standing, gate::Standing::Waits | gate::Standing::Refused);
+        // One may have ended with another of the group.
+        if settled || stage.state_of(id).is_none_or(State::is_terminal) {
+            continue;
+        }
+        let proposal = Proposal::WorkspaceAbort {
+            workspace: id,
+            reason: None,
+        };
+        let subject = Subject::Workspace(id);
+        match gate::guard(stage, GateType::WorkspaceAbort, subject, proposal)? {
+            Verdict::Paused => {}
+            Verdict::Proceed => fail(stage, id, Reason::BatchAbort),
         }
     }
     Ok(())
@@ -275,7 +286,12 @@ pub fn expire(stage: &mut Stage<'_>, id: WorkspaceId) {
 
 /// The agent says it is done: the workspace becomes read-only, its task is
 /// completed, children of other owners move to the root.
-pub fn complete(stage: &mut Stage<'_>, id: WorkspaceId) -> Decision {
+pub fn complete(
+    stage: &mut Stage<'_>,
+    id: WorkspaceId,
+    words: Option<Text>,
+    reference: Option<Reference>,
+) -> Decision {
     let run = stage.run;
     let (same, other): (Vec<_>, Vec<_>) = run
         .open_children(id)
@@ -287,8 +303,8 @@ pub fn complete(stage: &mut Stage<'_>, id: WorkspaceId) -> Decision {
         stage,
         id,
         signal::SignalType::Complete,
-        None,
-        None,
+        words,
+        reference,
         true,
         |stage| {
             stage.transition(

@@ -244,8 +244,8 @@ impl Reason {
 
     /// The trigger under which this reason ends a workspace in this state.
     ///
-    /// A run that shuts down and a grace period that ends are the runtime
-    /// carrying out an abort; only §6.3's own rows name them otherwise.
+    /// A grace period that ends is a time that ran out. A run that shuts down is
+    /// the runtime carrying out an abort, but where §6.3 has a row of its own.
     pub fn trigger(self, state: State) -> Trigger {
         match (self, state) {
             (Reason::ParentFailed, _) => T::ParentFailed,

@@ -1,7 +1,7 @@
 //! Consumption is counted, warned about and stopped (WACP §6.6).
 //!
-//! The runtime counts wall time and bytes from the run itself. Tokens, context
-//! and cost come from a meter other than the agent where there is one, else
+//! The runtime counts wall time and bytes: those of checkpoints and envelopes
+//! here, those of the trail where it is written. Tokens, context and cost come from a meter other than the agent where there is one, else
 //! from the agent. Totals are cumulative, so a lost report loses nothing. A
 //! total is written when a threshold is crossed, with each checkpoint and with
 //! the end of the workspace; until then it is only noted.
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The dimensions a meter or an agent reports.
+/// The dimensions that are told and not counted here.
 pub const REPORTED: [Dimension; 4] = [
     Dimension::Tokens,
     Dimension::Context,
@@ -49,6 +49,9 @@ pub fn measure(
     if stage.run.workspace(id).is_none() {
         return stage.refuse(Refusal::TargetNotFound);
     }
+    if !totals.is_known_to(principal) {
+        return stage.refuse(Refusal::InvalidStructure);
+    }
     account(stage, id, totals);
     Ok(())
 }
@@ -61,6 +64,9 @@ pub fn report(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) -> Decisio
     };
     if !matches!(open.state, State::Active | State::Blocked) {
         return stage.refuse(Refusal::InvalidState);
+    }
+    if !totals.is_known_to(Principal::Agent(id)) {
+        return stage.refuse(Refusal::InvalidStructure);
     }
     if !open.metered {
         account(stage, id, totals);

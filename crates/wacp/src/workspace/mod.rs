@@ -86,6 +86,11 @@ impl Limits {
 pub const MAX_DEPTH: usize = 64;
 /// Names, reasons and other short texts, in characters.
 pub const MAX_TEXT: usize = 1024;
+
+/// Whether a text is longer than any may be.
+pub fn is_long(text: &str) -> bool {
+    text.len() > MAX_TEXT && text.chars().count() > MAX_TEXT
+}
 /// Entries of a visibility, authority or mount list.
 pub const MAX_LIST: usize = 4096;
 

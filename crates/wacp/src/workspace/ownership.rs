@@ -16,7 +16,7 @@ use crate::{
     stage::{Decision, Stage},
     user::UserState,
     workspace::{
-        MAX_DEPTH, MAX_TEXT, Seen,
+        MAX_DEPTH, Seen, is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -39,7 +39,7 @@ pub fn transfer(
         Some(UserState::Active) => {}
         Some(_) => return stage.refuse(Refusal::UserNotActive),
     }
-    if reason.is_some_and(|text| text.chars().count() > MAX_TEXT) {
+    if reason.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
     stage.push(
@@ -68,7 +68,7 @@ pub fn reparent(
         Ok(()) => {}
         Err(refusal) => return stage.refuse(refusal),
     }
-    if reason.chars().count() > MAX_TEXT {
+    if is_long(reason) {
         return stage.refuse(Refusal::TooLong);
     }
     stage.push(

@@ -17,7 +17,7 @@ use crate::{
     signal::{self, SignalType},
     stage::{Decision, Stage},
     workspace::{
-        MAX_TEXT,
+        is_long,
         lifecycle::{Reason, State, Trigger},
     },
 };
@@ -50,7 +50,7 @@ pub fn suspend(
         Ok(state) => state,
         Err(refusal) => return stage.refuse(refusal),
     };
-    if reason.chars().count() > MAX_TEXT {
+    if is_long(reason) {
         return stage.refuse(Refusal::TooLong);
     }
     announce(stage, principal, SignalType::Suspend, id);
@@ -125,7 +125,7 @@ pub fn migrate(
     if stage.run.agents.get(new_agent).is_some_and(|at| *at != id) {
         return stage.refuse(Refusal::AgentBound);
     }
-    if new_agent.chars().count() > MAX_TEXT || reason.chars().count() > MAX_TEXT {
+    if is_long(new_agent) || is_long(reason) {
         return stage.refuse(Refusal::TooLong);
     }
     let Some(open) = stage.run.open(id) else {
@@ -183,6 +183,9 @@ pub fn fail_migration(
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
         return stage.refuse(Refusal::InvalidState);
     };
+    if is_long(error) {
+        return stage.refuse(Refusal::TooLong);
+    }
     stage.push(
         Some(id),
         MigrationFailed {

@@ -16,7 +16,7 @@ use crate::{
     workspace::{
         Band, Deadline, NewRun,
         budget::Budget,
-        end,
+        end, is_long,
         lifecycle::{Reason, State, Trigger},
         meter,
     },
@@ -44,6 +44,9 @@ pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decis
     }
     if new.agent.is_empty() {
         return stage.refuse(Refusal::AgentRequired);
+    }
+    if is_long(&new.agent) {
+        return stage.refuse(Refusal::TooLong);
     }
     let root = stage.new_workspace();
     stage.push(
@@ -164,10 +167,11 @@ fn fail_all(stage: &mut Stage<'_>, id: WorkspaceId) {
     end::fail(stage, id, Reason::SystemShutdown);
 }
 
+/// Everything that has not ended, oldest first.
 pub fn open_workspaces(stage: &Stage<'_>) -> Arc<[WorkspaceId]> {
-    let run = stage.run;
-    (0..run.workspaces.len() as u32)
-        .map(WorkspaceId)
-        .filter(|id| run.open(*id).is_some())
-        .collect()
+    let root = stage.run.open(WorkspaceId::ROOT).map(|_| WorkspaceId::ROOT);
+    let below = stage.run.children.iter().map(|(_, child)| *child);
+    let mut open: Vec<WorkspaceId> = root.into_iter().chain(below).collect();
+    open.sort_unstable();
+    open.into()
 }

@@ -61,6 +61,11 @@ fn is_shown(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
     })
 }
 
+fn is_watched(run: &Run) -> bool {
+    let setup = run.setup.as_deref();
+    setup.is_some_and(|setup| setup.started.highway.visibility)
+}
+
 /// May the principal read this? Reading leaves no trace; a denial does.
 pub fn read(
     stage: &mut Stage<'_>,
@@ -88,6 +93,8 @@ pub fn read(
                 Err((Refusal::PermissionDenied, None))
             }
         }
+        // A highway can do without being watched; the trail of one's own stays.
+        Principal::User(_) if !is_watched(run) => Err((Refusal::PermissionDenied, None)),
         // Highway visibility is for authenticated people who may see the trail.
         Principal::User(user) => check(
             run,

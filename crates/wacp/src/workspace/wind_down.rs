@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trail::Hash;
 
-use super::{MAX_TEXT, lifecycle::State};
+use super::{is_long, lifecycle::State};
 use crate::{
     command::Principal,
     content::Content,
@@ -17,7 +16,7 @@ use crate::{
     event::GracefulTerminationInitiated,
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::WorkspaceId,
-    integrity::Check,
+    integrity::{Check, Proof},
     rejection::Refusal,
     role::{EnvelopeType, Text, delegation::coordinator_only},
     stage::{Decision, Stage},
@@ -31,7 +30,7 @@ pub struct WindDown {
     pub check: Check,
     pub grace_us: u64,
     pub payload: Content,
-    pub proof: Option<Hash>,
+    pub proof: Option<Proof>,
     pub reason: Text,
     pub workspace: WorkspaceId,
 }
@@ -44,7 +43,7 @@ impl WindDown {
             check: Check::Valid,
             grace_us,
             payload,
-            proof: Some(payload.hash),
+            proof: Some(Proof::unverified(payload.hash)),
             reason,
             workspace,
         }
@@ -105,7 +104,7 @@ fn check(run: &Run, request: &WindDown) -> Result<(), Refusal> {
         return Err(Refusal::InvalidState);
     }
     let valid = (1..=i64::MAX as u64 / 4).contains(&request.grace_us);
-    let fits = request.payload.is_acceptable() && request.reason.chars().count() <= MAX_TEXT;
+    let fits = request.payload.is_acceptable() && !is_long(&request.reason);
     if valid && fits {
         Ok(())
     } else {

@@ -14,7 +14,7 @@ use wacp::{
     role::EnvelopeType,
     signal::SignalType,
     state::Slot,
-    user::UserChange,
+    user::{Capability, UserChange},
     workspace::{
         NewWorkspace,
         lifecycle::{Reason, State},
@@ -34,10 +34,24 @@ fn escalate(world: &mut World) -> (WorkspaceId, wacp::id::SignalId) {
 
 #[test]
 fn an_escalation_has_three_answers() {
-    let ann_answers = |answer| {
+    let ann_answers = |answer: escalation::Answer| {
         let mut world = World::open();
         let (id, signal) = escalate(&mut world);
         let ann = world.ann;
+        // An abort needs what every abort needs.
+        if answer == escalation::Answer::Abort {
+            let answer = answer.clone();
+            let abort = Command::AnswerEscalation { signal, answer };
+            assert_eq!(
+                world.refused(Principal::User(ann), abort),
+                Refusal::MissingCapability
+            );
+            let grant = Command::GrantCapability {
+                user: ann,
+                capability: Capability::AbortOwn,
+            };
+            world.ok(Principal::Operator, grant);
+        }
         world.ok(
             Principal::User(ann),
             Command::AnswerEscalation { signal, answer },

@@ -182,6 +182,10 @@ fn use_up(world: &mut World, id: WorkspaceId, dimension: Dimension, level: u64) 
     match dimension {
         Dimension::Tokens | Dimension::Context | Dimension::Cost | Dimension::TrailBytes => {
             let mut totals = Usage::default();
+            let by = match dimension {
+                Dimension::TrailBytes => Principal::Runtime,
+                _ => Principal::Meter,
+            };
             match dimension {
                 Dimension::Tokens => totals.tokens = level,
                 Dimension::Context => totals.context = level,
@@ -189,7 +193,7 @@ fn use_up(world: &mut World, id: WorkspaceId, dimension: Dimension, level: u64) 
                 _ => totals.trail_bytes = level,
             }
             world.ok(
-                Principal::Meter,
+                by,
                 Command::MeterUsage {
                     workspace: id,
                     totals,

@@ -9,13 +9,15 @@ mod preload;
 mod serve;
 mod trail;
 
+pub use serve::shutdown;
+
 use anyhow::{Result, anyhow};
 
 use crate::{
     Ending,
     cli::{self, Cli, Command, Place},
     connect::{self, As},
-    output,
+    link, output,
 };
 
 pub async fn run(cli: Cli) -> Result<Ending> {
@@ -34,6 +36,7 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Inbox(inbox) => human::inbox(&place, inbox).await,
         Command::Respond(respond) => human::respond(&place, respond).await,
         Command::Undo { id } => human::undo(&place, &id).await,
+        Command::Link(command) => link::link(&place, command).await,
         Command::Trail(command) => trail::trail(&place, command).await,
         Command::Prompt { agent, address } => prompt(&place, &agent, address).await,
         Command::Backup { file, with_keys } => backup::backup(&place, &file, with_keys).await,

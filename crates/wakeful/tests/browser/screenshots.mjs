@@ -15,7 +15,7 @@ const MOST_BYTES = 150 * 1024;
 const LEAST_ROWS = 3;
 
 const browser = await chromium.launch({
-  executablePath: execFileSync("which", ["chromium"], { encoding: "utf8" }).trim(),
+  executablePath: execFileSync("which", ["chromium-headless-shell"], { encoding: "utf8" }).trim(),
   args: ["--no-sandbox", "--disable-gpu", "--no-proxy-server"],
 });
 const looks = [

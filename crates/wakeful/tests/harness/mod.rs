@@ -239,10 +239,20 @@ impl House {
 
     /// Stops the server; the next one listens where this one did.
     pub fn stop_for_a_while(&mut self) {
+        self.listen_here_again();
+        self.stop();
+    }
+
+    /// The same without warning.
+    pub fn kill_for_a_while(&mut self) {
+        self.listen_here_again();
+        self.kill();
+    }
+
+    fn listen_here_again(&mut self) {
         let address = self.address();
         let (_, listen) = address.split_once("://").unwrap();
         self.listen = listen.to_owned();
-        self.stop();
     }
 
     /// Starts the server; gives what it said if it ended at once.

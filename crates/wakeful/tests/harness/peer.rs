@@ -98,14 +98,19 @@ impl Peer {
         value
     }
 
+    /// Tells it something.
+    pub fn say(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
     /// Ends a rest.
     pub fn go_on(&mut self) {
-        writeln!(self.input.as_mut().unwrap(), "go").unwrap();
+        self.say("go");
     }
 
     /// Ends a rest, and asks it to end.
     pub fn stop(&mut self) {
-        writeln!(self.input.as_mut().unwrap(), "stop").unwrap();
+        self.say("stop");
     }
 
     /// It must end by itself and be content.

@@ -65,7 +65,12 @@ const CHECKS: &[(&str, &[&str])] = &[
         ],
     ),
     // Tests start the real programs, which `cargo test` alone would not build.
-    ("cargo build", &["build", "--workspace", "--locked"]),
+    // With the tests in the same build nothing is compiled twice: alone, the
+    // programs would be built with other features of what both stand on.
+    (
+        "cargo build",
+        &["build", "--workspace", "--all-targets", "--locked"],
+    ),
 ];
 
 fn tests(plan: &Plan, tools: &Tools) -> std::process::Command {

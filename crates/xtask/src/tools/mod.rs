@@ -56,8 +56,8 @@ fn missing() -> Vec<&'static str> {
     if place::find("npm").is_none() {
         packages.push("npm");
     }
-    if place::find("chromium").is_none() {
-        packages.extend(["chromium", "fonts-dejavu-core"]);
+    if place::find("chromium-headless-shell").is_none() {
+        packages.extend(["chromium-headless-shell", "fonts-dejavu-core"]);
     }
     packages
 }

@@ -156,7 +156,7 @@ export async function flow(name, play, whole = WHOLE_MS) {
     process.exit(1);
   }, whole);
   const browser = await chromium.launch({
-    executablePath: execFileSync("which", ["chromium"], { encoding: "utf8" }).trim(),
+    executablePath: execFileSync("which", ["chromium-headless-shell"], { encoding: "utf8" }).trim(),
     args: ["--no-sandbox", "--disable-gpu", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
   });
   const stage = new Stage(browser);

@@ -1,7 +1,7 @@
 // From one item to the next without the keyboard, and nothing is answered that
 // cannot be seen.
 
-import { deliver, eventually, final, fits, flow, holds, PHONE, response, row, same, WIDE } from "./browser.mjs";
+import { deliver, final, fits, flow, holds, PHONE, response, row, same, WIDE } from "./browser.mjs";
 
 const LINES = 6_000;
 const long = `${Array.from({ length: LINES }, (_, at) => `Line ${at}`).join("\n")}\nthe end of it`;
@@ -49,7 +49,9 @@ await flow("onward", async (stage) => {
     const bar = await page.locator(".verdicts").boundingBox();
     holds(toast.y + toast.height <= bar.y || toast.y >= bar.y + bar.height, `and not over the answers, ${at}`, toast, bar);
     await undo.click();
-    await eventually("it is taken back", async () => (await response(first)).status === "pending");
+    await page.waitForURL(`**/items/${first}`);
+    await approve.waitFor();
+    same((await response(first)).status, "pending", `it is taken back, ${at}`);
 
     // Back to the list one came from.
     await page.goto(`/?agent=scout`);
@@ -72,6 +74,8 @@ await flow("onward", async (stage) => {
     await row(page, update).locator(".head").click();
     await page.locator(".verdicts").getByRole("button", { name: "Approve" }).click();
     await page.locator(".standing").waitFor();
+    // Until then they stand in the list.
+    for (const id of [second, update]) await final(id);
   }
 
   // Without a script the server knows the way.

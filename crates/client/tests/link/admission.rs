@@ -1,0 +1,105 @@
+//! Getting in, or not.
+
+use client::link::{Auth, Caller, LinkFault};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::relay::{Line, connected, listen};
+
+#[tokio::test]
+async fn what_the_server_grants_is_known_and_never_printed() {
+    let (caller, _line) = connected(std::time::Duration::from_secs(1)).await;
+    let admission = caller.admission();
+    assert_eq!(admission.session_token, "wls_x");
+    assert_eq!(
+        (admission.expires_in_seconds, admission.max_requests),
+        (60, 7)
+    );
+    assert!(!format!("{caller:?}").contains("wls_x"));
+}
+
+#[tokio::test]
+async fn each_pass_has_its_form() {
+    let (listener, server) = listen().await;
+    for (auth, expected) in [
+        (
+            Auth::client("wl_a"),
+            json!({ "type": "auth", "api_token": "wl_a", "client_type": "client" }),
+        ),
+        (
+            Auth::session("wls_b"),
+            json!({ "type": "auth", "session_token": "wls_b", "client_type": "client" }),
+        ),
+    ] {
+        let server = server.clone();
+        let connecting = tokio::spawn(async move { Caller::connect(&server, auth).await });
+        let (mut line, said) = Line::accept(&listener).await;
+        assert_eq!(said, expected);
+        line.say(&json!({
+            "type": "auth_response", "status": "failed", "error": "Invalid token",
+            "retry_after": 600
+        }))
+        .await;
+        let fault = connecting.await.unwrap().unwrap_err();
+        assert!(fault.is_refusal());
+        let LinkFault::Refused {
+            error,
+            retry_after_seconds,
+        } = fault
+        else {
+            panic!("{fault:?}");
+        };
+        assert_eq!(
+            (error.as_str(), retry_after_seconds),
+            ("Invalid token", Some(600))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_websocket_is_told_from_one() {
+    let (listener, server) = listen().await;
+    for (answer, status) in [
+        (
+            "HTTP/1.1 426 Upgrade Required\r\ncontent-length: 0\r\n\r\n",
+            426,
+        ),
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", 404),
+        // One that upgrades and has not read what was asked.
+        (
+            "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
+             upgrade: websocket\r\nsec-websocket-accept: AAAA\r\n\r\n",
+            101,
+        ),
+    ] {
+        let server = server.clone();
+        let auth = Auth::client("wl_a");
+        let connecting = tokio::spawn(async move { Caller::connect(&server, auth).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let length = stream.read(&mut request).await.unwrap();
+        let request = String::from_utf8(request[..length].to_vec()).unwrap();
+        assert!(request.starts_with("GET /wss HTTP/1.1\r\n"), "{request}");
+        // The token is for the socket, and not for whoever this is.
+        assert!(!request.contains("wl_a"), "{request}");
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        let fault = connecting.await.unwrap().unwrap_err();
+        let LinkFault::NoSocket { status: found, .. } = fault else {
+            panic!("{fault:?}");
+        };
+        assert_eq!(found, status);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_used_up_says_so_when_it_ends() {
+    let (mut caller, mut line) = connected(std::time::Duration::from_secs(1)).await;
+    line.say(&json!({
+        "type": "error", "error": "Session request limit exceeded", "code": "LIMIT_EXCEEDED"
+    }))
+    .await;
+    let waiting = tokio::spawn(async move { caller.changed().await });
+    line.close().await;
+    let fault = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(fault, LinkFault::UsedUp { code, .. } if code == "LIMIT_EXCEEDED"));
+}

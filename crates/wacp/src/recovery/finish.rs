@@ -1,0 +1,169 @@
+//! What a change that was cut short still owes.
+//!
+//! A commit is whole or not at all, so there is nothing to do here as long as
+//! the store keeps that promise. If it ever breaks it, the first entries of a
+//! decision stand without the last. Each part below looks at what is, does what
+//! the missing entries would have done, and does nothing the second time.
+
+use crate::{
+    escalation,
+    event::{Aborted, IntegrationAborted, Undeliverable},
+    gate::{self, Proposal},
+    id::WorkspaceId,
+    integration::{self, Mode},
+    stage::Stage,
+    state::{Run, Slot},
+    task::{self, Status},
+    workspace::{
+        end,
+        lifecycle::{Reason, State, Trigger},
+    },
+};
+
+pub fn finish(stage: &mut Stage<'_>) {
+    children(stage);
+    merges(stage);
+    inboxes(stage);
+    questions(stage);
+    tasks(stage);
+}
+
+fn is_sealed(state: State) -> bool {
+    matches!(state, State::Integrating | State::Conflicted)
+}
+
+/// Children of a parent that has ended, or that only waits to be merged.
+fn children(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for (parent, child) in &run.children {
+        match run.state_of(*parent) {
+            Some(state) if state.is_terminal() => end::part(stage, *parent, *child),
+            Some(state) if is_sealed(state) => {
+                end::adopt(stage, *child, *parent, "parent_completed");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A merge was begun: either its conflicts were found, or it is begun again.
+/// Of one whose conflicts are all settled nobody knows how: the work is done
+/// again, or salvaged.
+fn merges(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for (source, merge) in &run.merges {
+        let state = stage.state_of(*source);
+        let found = !merge.open.is_empty();
+        match (merge.mode, state) {
+            (Mode::Normal, Some(State::Integrating)) if found => {
+                let trigger = Trigger::ConflictDetected;
+                stage.transition(*source, State::Conflicted, trigger, None);
+            }
+            (Mode::Normal, Some(State::Conflicted)) => {}
+            (Mode::Salvage, _) if found => {}
+            (mode, _) => {
+                stage.push_protocol(
+                    Some(*source),
+                    IntegrationAborted {
+                        mode,
+                        reason: Aborted::Interrupted,
+                        source: *source,
+                        target: merge.target,
+                    },
+                );
+            }
+        }
+    }
+    for (_, child) in &run.children {
+        let waits = run
+            .merges
+            .get(child)
+            .is_some_and(|merge| !merge.open.is_empty());
+        if !waits && stage.state_of(*child) == Some(State::Conflicted) {
+            end::fail(stage, *child, Reason::AgentRework);
+        }
+    }
+}
+
+/// Envelopes for whoever reads nothing more.
+fn inboxes(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    let mut receivers: Vec<WorkspaceId> = run.inboxes.keys().map(|(to, _)| *to).collect();
+    receivers.dedup();
+    for to in receivers {
+        match run.state_of(to) {
+            Some(state) if is_sealed(state) => {
+                end::settle(stage, to, Undeliverable::WorkspaceSealed);
+            }
+            Some(state) if !state.is_terminal() => {}
+            _ => end::settle(stage, to, Undeliverable::WorkspaceTerminal),
+        }
+    }
+}
+
+/// Questions about what has ended.
+fn questions(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for (id, gate) in &run.gates {
+        let over = match &gate.proposal {
+            Proposal::TaskApproval { task, .. } => run
+                .task(*task)
+                .is_none_or(|task| task.status != Status::Draft),
+            Proposal::Salvage { .. } => false,
+            Proposal::EnvelopeDelivery { envelope, to, .. } => {
+                !run.inboxes.contains_key(&(*to, *envelope))
+            }
+            Proposal::ConflictResolution {
+                conflict,
+                workspace,
+                ..
+            } => integration::conflict::find(run, *workspace, *conflict).is_none(),
+            proposal => proposal
+                .workspace()
+                .is_some_and(|workspace| run.open(workspace).is_none()),
+        };
+        if over {
+            gate::invalidate(stage, Some(*id));
+        }
+    }
+    for (signal, escalation) in &run.escalations {
+        if run.open(escalation.workspace).is_none() {
+            escalation::invalidate(stage, *signal);
+        }
+    }
+}
+
+/// Tasks that do not know how their workspace stands.
+fn tasks(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    let at_work = run.tasks.iter().filter_map(|task| task.workspace);
+    for workspace in at_work {
+        let Some(slot) = run.workspace(workspace) else {
+            continue;
+        };
+        let known = slot.task().filter(|task| is_current(run, *task, workspace));
+        let Some(task) = known else {
+            continue;
+        };
+        match slot {
+            Slot::Open(open) if is_sealed(open.state) => {
+                let status = stage.task_status(task);
+                if status.is_some_and(|status| status.may_become(Status::Completed)) {
+                    task::complete(stage, workspace);
+                }
+            }
+            Slot::Ended(ended) if ended.state == State::Failed => {
+                end::fail_task(stage, workspace, ended.reason.unwrap_or(Reason::Rejected));
+            }
+            Slot::Ended(_) => {
+                task::set_status(stage, task, Status::Integrated, Some(workspace));
+            }
+            Slot::Open(_) => {}
+        }
+    }
+}
+
+fn is_current(run: &Run, task: crate::id::TaskId, workspace: WorkspaceId) -> bool {
+    run.task(task)
+        .is_some_and(|task| task.workspace == Some(workspace))
+}

@@ -1,0 +1,82 @@
+//! Files that only their owner can read: tokens and secrets.
+
+use std::{
+    fs::{self, DirBuilder},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use wakelink::Secret;
+use zeroize::Zeroizing;
+
+use crate::house;
+
+/// The longest name that a file may have on every system, with room for more.
+const NAME_BYTES: usize = 200;
+
+/// Where a device's secret is unless someone says otherwise: with what a
+/// user's programs note for themselves, never in a server's data directory.
+pub fn secret_file(agent_id: &str, given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(file) = given {
+        return Ok(file.to_owned());
+    }
+    let name = client::encode(agent_id);
+    if name.is_empty() || name.len() > NAME_BYTES {
+        bail!("{agent_id:?} cannot be a file's name: name a file with --secret-file");
+    }
+    let directory = house::state_directory()?.join("link");
+    Ok(directory.join(format!("{name}.secret")))
+}
+
+/// Reads a file, unless others can.
+pub fn read(file: &Path) -> Result<Zeroizing<String>> {
+    let what = || format!("could not read {}", file.display());
+    let mode = fs::metadata(file).with_context(what)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let file = file.display();
+        bail!("{file} can be read by others: run chmod 600 {file}");
+    }
+    Ok(Zeroizing::new(fs::read_to_string(file).with_context(what)?))
+}
+
+/// The secret of this device, if there is one.
+pub fn read_secret(agent_id: &str, file: &Path) -> Result<Option<Secret>> {
+    if matches!(fs::metadata(file), Err(error) if error.kind() == ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let text = read(file)?;
+    match Secret::from_uri(&text) {
+        Some((of, secret)) if of == agent_id => Ok(Some(
+            secret.with_context(|| format!("in {}", file.display()))?,
+        )),
+        Some((of, _)) => bail!("{} holds the secret of {of}", file.display()),
+        None => bail!("{} holds no secret of a device", file.display()),
+    }
+}
+
+pub fn write_secret(agent_id: &str, secret: &Secret, file: &Path) -> Result<()> {
+    write(&secret.uri(agent_id), file)
+}
+
+/// Keeps a line: whole in a new file for its owner alone, then in its place.
+pub fn write(text: &str, file: &Path) -> Result<()> {
+    let what = || format!("could not write {}", file.display());
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut make = DirBuilder::new();
+    make.recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .with_context(what)?;
+    let mut written = tempfile::NamedTempFile::new_in(directory).with_context(what)?;
+    written
+        .write_all(format!("{text}\n").as_bytes())
+        .and_then(|()| written.as_file().sync_all())
+        .with_context(what)?;
+    written.persist(file).with_context(what)?;
+    Ok(())
+}
