@@ -8,6 +8,7 @@ mod load;
 mod pages;
 mod plain;
 mod raw;
+mod relay;
 mod report;
 mod scout;
 mod table;
@@ -36,6 +37,14 @@ enum Command {
     Wake(Wake),
     /// How long each page takes, and how large it is.
     Pages(Pages),
+    /// Packets between devices and clients, beside a bare relay.
+    Relay(RelayPlan),
+    /// The bare relay, as its own process.
+    #[command(hide = true)]
+    BareRelay {
+        #[arg(long)]
+        listen: SocketAddr,
+    },
     /// The plain server, as its own process.
     #[command(hide = true)]
     PlainServer {
@@ -63,6 +72,31 @@ struct Pages {
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
     preload: Vec<u64>,
     /// Where the stores are made; must be on a real disk. The target directory unless given.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct RelayPlan {
+    /// The server to measure; the one built beside this program unless given.
+    #[arg(long)]
+    wakeful: Option<PathBuf>,
+    /// How long each measurement lasts, after a warm-up of a fifth of it.
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// How often each measurement is taken; the median is reported.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Pairs that relay at once, one measurement for each.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 100, 1_000])]
+    pairs: Vec<usize>,
+    /// Idle connections that are held.
+    #[arg(long, default_value_t = 10_000)]
+    idle: usize,
+    /// Where the figures go; `bench-relay.json` in the target directory unless given.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Where the stores are made. The target directory unless given.
     #[arg(long)]
     dir: Option<PathBuf>,
 }
@@ -105,6 +139,11 @@ fn main() -> Result<ExitCode> {
     match Arguments::parse().command {
         Command::Wake(arguments) => wake(arguments),
         Command::Pages(arguments) => pages(arguments),
+        Command::Relay(arguments) => relay(arguments),
+        Command::BareRelay { listen } => {
+            tokio::runtime::Runtime::new()?.block_on(relay::serve_bare(listen))?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::PlainServer { data, listen } => {
             tokio::runtime::Runtime::new()?.block_on(plain::serve(&data, listen))?;
             Ok(ExitCode::SUCCESS)
@@ -136,6 +175,25 @@ fn pages(arguments: Pages) -> Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+fn relay(arguments: RelayPlan) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let (beside, target) = places(&program)?;
+    let plan = relay::Plan {
+        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        pairs: arguments.pairs,
+        idle: arguments.idle,
+        measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
+        rounds: arguments.rounds.max(1),
+        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        json: arguments
+            .json
+            .unwrap_or_else(|| target.join("bench-relay.json")),
+    };
+    relay::run(&plan, &program)?;
+    eprintln!("figures in {}", plan.json.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn wake(arguments: Wake) -> Result<ExitCode> {

@@ -8,62 +8,46 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
-use futures_util::{Sink as _, SinkExt as _, Stream as _, StreamExt as _};
+use futures_util::{Sink as _, Stream as _};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncWrite},
     time::Sleep,
 };
 use tokio_tungstenite::{
     WebSocketStream,
-    tungstenite::{
-        self, Message, Utf8Bytes,
-        protocol::{CloseFrame, frame::coding::CloseCode},
-    },
+    tungstenite::{Message, Utf8Bytes},
 };
 use wakelink::{
     Frame, Side,
     frame::AuthResponse,
     relay::{
-        BadFrame, Code, Ending, Envelope, Incoming, Moment, Pace, Patience, Place, Refusal,
-        Session, Tick,
+        BadFrame, Code, Ending, Envelope, Incoming, Moment, Pace, Patience, Refusal, Session, Tick,
     },
 };
 
 use super::{
-    authenticate::{Admitted, authenticate},
+    authenticate::Admitted,
+    greeting::{End, broken, farewell, greet},
+    membership::Membership,
+    outbox::Bundle,
     rooms::{Handle, Room},
     seats::Seat,
-    traffic::Traffic,
 };
 use crate::App;
 
 /// Frames read before others have their turn.
 const READ_FRAMES: usize = 64;
-/// For the last words, and for the other side to take them.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// What is still read, and thrown away, of what the other side had on its way.
-const DISCARDED: usize = 1 << 20;
-
 const PING: Utf8Bytes = Utf8Bytes::from_static(r#"{"type":"ping"}"#);
-
-/// How it came to an end.
-#[derive(Debug)]
-enum End {
-    /// We say so, and why.
-    By(Ending),
-    /// The other side has gone.
-    Gone,
-}
 
 pub async fn serve<S>(app: App, seat: Seat, mut socket: WebSocketStream<S>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut unsent = VecDeque::new();
-    let end = match greet(&app, &seat, &mut socket).await {
+    // Boxed, what is over and what may yet come take no room in between.
+    let end = match Box::pin(greet(&app, &seat, &mut socket)).await {
         Err(end) => end,
         Ok(admitted) => {
             let mut connection = Connection::join(app, &seat, admitted, socket);
@@ -74,56 +58,7 @@ where
         }
     };
     if let End::By(ending) = end {
-        let _ = tokio::time::timeout(FAREWELL, farewell(&seat, &mut socket, unsent, ending)).await;
-    }
-}
-
-/// The first frame, and the answer to it.
-async fn greet<S>(app: &App, seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Admitted, End>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let patience = Duration::from_secs(app.link.limits.auth_seconds);
-    let first = tokio::time::timeout(patience, first_text(seat, socket));
-    let first = first.await.map_err(|_| End::By(Ending::NoAuth))??;
-    let Ok(Frame::Auth(auth)) = Frame::read(&first) else {
-        return Err(End::By(Ending::NotAuth));
-    };
-    let admitted = authenticate(app, seat, &auth).await;
-    admitted.map_err(|response| {
-        seat.outbox
-            .push(Frame::AuthResponse(response).text().into());
-        End::By(Ending::Refused)
-    })
-}
-
-async fn first_text<S>(seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Utf8Bytes, End>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    loop {
-        let heard = poll_fn(|context| {
-            seat.outbox.register(context.waker());
-            if let Some(ending) = seat.outbox.ending() {
-                return Poll::Ready(Err(End::By(ending)));
-            }
-            socket.poll_next_unpin(context).map(Ok)
-        });
-        match heard.await? {
-            Some(Ok(Message::Text(text))) => return Ok(text),
-            Some(Ok(Message::Binary(_))) => return Err(End::By(Ending::NotAuth)),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(broken(&error)),
-            None => return Err(End::Gone),
-        }
-    }
-}
-
-/// What an error on the socket means.
-fn broken(error: &tungstenite::Error) -> End {
-    match error {
-        tungstenite::Error::Capacity(_) => End::By(Ending::TooLarge),
-        _ => End::Gone,
+        Box::pin(farewell(&seat, &mut socket, unsent, ending)).await;
     }
 }
 
@@ -138,6 +73,8 @@ struct Connection<'s, S> {
     pace: Pace,
     /// Nothing is read before this moment.
     read_from: Option<Moment>,
+    /// Heard, and not handed over yet.
+    bundle: Bundle,
     /// Taken out of the outbox, and not written yet.
     sending: VecDeque<Utf8Bytes>,
     /// Written, and perhaps not sent yet.
@@ -182,6 +119,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             patience,
             pace,
             read_from: None,
+            bundle: Bundle::default(),
             sending,
             unflushed: false,
             alarm,
@@ -203,6 +141,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             return Poll::Ready(end);
         }
         let heard = self.poll_read(context, now);
+        self.bundle.hand_over();
         if let Poll::Ready(Err(end)) = heard {
             return Poll::Ready(end);
         }
@@ -333,26 +272,27 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.seat.outbox.push(frame.into());
     }
 
-    fn relay(&self, envelope: &Envelope<'_>) {
+    fn relay(&mut self, envelope: &Envelope<'_>) {
         let (agent_id, sid) = (&*envelope.agent_id, envelope.sid());
         let place = self.seat.place;
+        let (member, bundle) = (&self.member, &mut self.bundle);
         let is_registered = || {
-            let accounts = self.app().shared().accounts();
-            accounts.has_device(&self.room().owner, agent_id)
+            let accounts = member.app.shared().accounts();
+            accounts.has_device(&member.room.owner, agent_id)
         };
-        let to_device = |to: &Handle| {
+        let mut to_device = |to: &Handle| {
             if let Some(traffic) = &to.traffic {
                 traffic.to_device(envelope.payload.len());
             }
             // If it can take no more it is closed, and its owner is told so.
-            to.outbox.push(Utf8Bytes::from(&*envelope.payload));
+            bundle.add(&to.outbox, Utf8Bytes::from(&*envelope.payload));
         };
-        let board = self.room().board();
+        let board = member.room.board();
         let refusal = match board.relay(place, agent_id, sid.as_deref(), is_registered) {
             Ok(passage) if !passage.binds => return to_device(passage.to),
             Ok(_) => {
                 drop(board);
-                let mut board = self.room().change();
+                let mut board = member.room.change();
                 // Somebody may have been faster.
                 board.bind(place, agent_id, sid.as_deref().unwrap_or_default());
                 match board.relay(place, agent_id, sid.as_deref(), is_registered) {
@@ -381,8 +321,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.tell(refusal.code(), request_id);
     }
 
-    fn packet(&self, sid: &str, text: &str) {
-        let board = self.room().board();
+    fn packet(&mut self, sid: &str, text: &str) {
+        let board = self.member.room.board();
         match board.packet(self.seat.place, sid) {
             Ok(to) => {
                 match (&self.member.traffic, &to.traffic) {
@@ -390,7 +330,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                     (None, Some(theirs)) => theirs.to_device(text.len()),
                     (None, None) => {}
                 }
-                to.outbox.push(Utf8Bytes::from(text));
+                self.bundle.add(&to.outbox, Utf8Bytes::from(text));
             }
             Err(refusal) => {
                 drop(board);
@@ -426,111 +366,5 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             self.unflushed = false;
         }
         Poll::Ready(Ok(()))
-    }
-}
-
-/// A place on the switchboard, until it is dropped.
-struct Membership {
-    app: App,
-    place: Place,
-    /// Of a device.
-    agent_id: Option<Arc<str>>,
-    /// Of a device: its own account.
-    traffic: Option<Arc<Traffic>>,
-    room: Arc<Room>,
-}
-
-impl Membership {
-    /// Comes in; gives what a client is told of its devices.
-    fn join(
-        app: App,
-        seat: &Seat,
-        agent_id: Option<Arc<str>>,
-        room: Arc<Room>,
-    ) -> (Membership, Vec<Utf8Bytes>) {
-        let clock = app.shared().clock.now();
-        let traffic = agent_id
-            .as_ref()
-            .map(|agent_id| app.link.traffic.of(agent_id, &room.owner, clock));
-        let handle = Handle {
-            outbox: Arc::clone(&seat.outbox),
-            traffic: traffic.clone(),
-        };
-        let mut statuses = Vec::new();
-        match &agent_id {
-            Some(agent_id) => room.join_device(agent_id, seat.place, handle),
-            None => {
-                let accounts = app.shared().accounts();
-                let devices = accounts.devices_of(&room.owner);
-                statuses = room.join_client(seat.place, handle, devices);
-            }
-        }
-        let membership = Membership {
-            app,
-            place: seat.place,
-            agent_id,
-            traffic,
-            room,
-        };
-        membership.seen();
-        (membership, statuses)
-    }
-
-    fn seen(&self) {
-        if let Some(traffic) = &self.traffic {
-            traffic.saw(self.app.shared().clock.now());
-        }
-    }
-}
-
-impl Drop for Membership {
-    fn drop(&mut self) {
-        self.seen();
-        match &self.agent_id {
-            None => self.room.change().leave_client(self.place),
-            Some(agent_id) => self.room.leave_device(agent_id, self.place),
-        }
-        self.app.link.rooms.leave(&self.room);
-    }
-}
-
-/// The last words: what was still to be said, the reason, and time to take it.
-async fn farewell<S>(
-    seat: &Seat,
-    socket: &mut WebSocketStream<S>,
-    mut unsent: VecDeque<Utf8Bytes>,
-    ending: Ending,
-) where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    seat.outbox.end(ending);
-    while ending.lets_the_rest_out() {
-        let over = seat.outbox.take(&mut unsent).is_some();
-        while let Some(frame) = unsent.pop_front() {
-            if socket.feed(Message::Text(frame)).await.is_err() {
-                return;
-            }
-        }
-        if over {
-            break;
-        }
-    }
-    let frame = CloseFrame {
-        code: CloseCode::from(ending.close_code()),
-        reason: Utf8Bytes::from_static(ending.reason()),
-    };
-    if socket.send(Message::Close(Some(frame))).await.is_err() {
-        return;
-    }
-    // To close now, with something unread, would take the last words back.
-    let io = socket.get_mut();
-    let _ = io.shutdown().await;
-    let mut room = vec![0; 4096];
-    let mut discarded = 0;
-    while discarded < DISCARDED {
-        match io.read(&mut room).await {
-            Ok(0) | Err(_) => break,
-            Ok(read) => discarded += read,
-        }
     }
 }

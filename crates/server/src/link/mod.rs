@@ -10,6 +10,8 @@
 
 mod authenticate;
 mod connection;
+mod greeting;
+mod membership;
 pub mod open;
 mod outbox;
 mod rooms;

@@ -47,7 +47,8 @@ pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> R
             .max_frame_size(Some(frame_bytes));
         let io = TokioIo::new(upgraded);
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-        connection::serve(app, seat, socket).await;
+        // A task of its own: this one holds more than an idle connection needs.
+        tokio::spawn(connection::serve(app, seat, socket));
     });
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     let headers = response.headers_mut();

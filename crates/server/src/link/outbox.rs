@@ -4,7 +4,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Waker,
 };
 
@@ -47,21 +47,28 @@ impl Outbox {
 
     /// Whether it will be sent. One too many ends the connection.
     pub fn push(&self, frame: Utf8Bytes) -> bool {
+        self.push_all([frame])
+    }
+
+    /// The same for many: whoever sends them is woken once.
+    pub fn push_all(&self, frames: impl IntoIterator<Item = Utf8Bytes>) -> bool {
         let mut waiting = self.waiting();
         if waiting.ending.is_some() {
             return false;
         }
-        let cost = frame.len() + OVERHEAD;
-        let fits = waiting.frames.is_empty() || waiting.bytes + cost <= self.most;
-        if fits {
+        for frame in frames {
+            let cost = frame.len() + OVERHEAD;
+            if !waiting.frames.is_empty() && waiting.bytes + cost > self.most {
+                *waiting = Waiting {
+                    ending: Some(Ending::SlowReader),
+                    ..Waiting::default()
+                };
+                break;
+            }
             waiting.bytes += cost;
             waiting.frames.push_back(frame);
-        } else {
-            *waiting = Waiting {
-                ending: Some(Ending::SlowReader),
-                ..Waiting::default()
-            };
         }
+        let fits = waiting.ending.is_none();
         drop(waiting);
         self.waker.wake();
         fits
@@ -100,6 +107,31 @@ impl Outbox {
             waiting.frames = VecDeque::new();
         }
         waiting.ending.filter(|_| into.is_empty())
+    }
+}
+
+/// Frames on their way from one connection to another, handed over together:
+/// each hand-over wakes the other, which costs more than all else.
+#[derive(Debug, Default)]
+pub struct Bundle {
+    to: Option<Arc<Outbox>>,
+    frames: Vec<Utf8Bytes>,
+}
+
+impl Bundle {
+    pub fn add(&mut self, to: &Arc<Outbox>, frame: Utf8Bytes) {
+        let same = self.to.as_ref().is_some_and(|own| Arc::ptr_eq(own, to));
+        if !same {
+            self.hand_over();
+            self.to = Some(Arc::clone(to));
+        }
+        self.frames.push(frame);
+    }
+
+    pub fn hand_over(&mut self) {
+        if let Some(to) = self.to.take() {
+            to.push_all(std::mem::take(&mut self.frames));
+        }
     }
 }
 

@@ -128,7 +128,7 @@ async fn a_slow_reader_is_cut_off_and_holds_nobody_up() {
     assert!(grown < 8 << 10, "{grown} KiB more after {sent} frames");
 }
 
-fn resident_kib(process: u32) -> u64 {
+pub fn resident_kib(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = text
         .lines()

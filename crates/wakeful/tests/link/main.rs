@@ -12,4 +12,5 @@ mod relaying;
 mod rest;
 mod scene;
 mod secrecy;
+mod soak;
 mod wire;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_tungstenite::{
-    WebSocketStream, client_async,
-    tungstenite::{self, Message},
+    WebSocketStream, client_async_with_config,
+    tungstenite::{self, Message, protocol::WebSocketConfig},
 };
 
 /// Nothing takes longer, unless the server hangs.
@@ -44,7 +44,9 @@ impl Trust {
         let name = ServerName::try_from("localhost").unwrap();
         let stream = self.connector.connect(name, stream).await?;
         let url = format!("wss://localhost:{}/wss", self.port);
-        let (socket, response) = client_async(url, stream).await?;
+        // There may be thousands of these in one test.
+        let small = WebSocketConfig::default().read_buffer_size(4 << 10);
+        let (socket, response) = client_async_with_config(url, stream, Some(small)).await?;
         assert_eq!(response.status(), 101);
         Ok(Wire(socket))
     }

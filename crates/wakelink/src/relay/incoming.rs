@@ -81,13 +81,13 @@ impl<'t> Incoming<'t> {
             request_id: None,
         };
         let mut found = Members::default();
-        members(text, |key, value| match () {
-            () if key.is("type") => found.r#type.put(value),
-            () if key.is("sid") => found.sid.put(value),
-            () if key.is("agent_id") => found.agent_id.put(value),
-            () if key.is("payload") => found.payload.put(value),
-            () if key.is("request_id") => found.request_id.put(value),
-            () => {}
+        members(text, |key, value| match key.read().as_deref() {
+            Some("type") => found.r#type.put(value),
+            Some("sid") => found.sid.put(value),
+            Some("agent_id") => found.agent_id.put(value),
+            Some("payload") => found.payload.put(value),
+            Some("request_id") => found.request_id.put(value),
+            _ => {}
         })
         .map_err(|_| bad("The frame is not a JSON object"))?;
         match found.r#type {

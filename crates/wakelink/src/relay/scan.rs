@@ -156,6 +156,7 @@ impl<'t> Scanner<'t> {
         self.expect(b'"')?;
         let mut escaped = false;
         loop {
+            self.plain_characters();
             match self.next() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -172,6 +173,25 @@ impl<'t> Scanner<'t> {
             text: &self.text[start..self.at],
             escaped,
         })
+    }
+
+    /// Passes over characters of a string that stand for themselves, eight bytes
+    /// at a time: a packet is little else.
+    fn plain_characters(&mut self) {
+        const ONES: u64 = u64::MAX / 255;
+        const HIGH: u64 = ONES << 7;
+        // A byte that is zero borrows from above; nothing below it is missed.
+        let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH != 0;
+        let has_control = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGH != 0;
+        while let Some((eight, _)) = self.bytes[self.at..].split_first_chunk() {
+            let word = u64::from_le_bytes(*eight);
+            let quote = has_zero(word ^ (ONES * u64::from(b'"')));
+            let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
+            if quote || backslash || has_control(word) {
+                return;
+            }
+            self.at += 8;
+        }
     }
 
     fn escape(&mut self) -> Result<(), NotAnObject> {

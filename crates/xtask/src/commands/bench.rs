@@ -11,13 +11,13 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    usage: "wake|pages|wacp [ARGUMENT…]",
+    usage: "wake|pages|relay|wacp [ARGUMENT…]",
     about: "measure the release build; arguments go to the bench (try --help)",
     run,
 };
 
 /// What is measured with a server and a disk.
-const SERVED: &[&str] = &["wake", "pages"];
+const SERVED: &[&str] = &["wake", "pages", "relay"];
 /// What is measured in memory, without either.
 const WACP: &str = "wacp";
 

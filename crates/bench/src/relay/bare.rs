@@ -1,0 +1,73 @@
+//! The least that a relay can be on the same WebSocket library: the first frame
+//! names a pair, and whatever either of the two sends then goes to the other.
+//! No accounts, no tokens, no limits, no presence, nothing read.
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anyhow::Result;
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::{
+    WebSocketStream, accept_async_with_config,
+    tungstenite::{Message, protocol::WebSocketConfig},
+};
+
+type Socket = WebSocketStream<TcpStream>;
+type Waiting = Arc<Mutex<HashMap<String, Socket>>>;
+
+pub async fn serve(listen: SocketAddr) -> Result<()> {
+    let listener = TcpListener::bind(listen).await?;
+    let waiting = Waiting::default();
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let waiting = Arc::clone(&waiting);
+        // Whoever goes away in the middle is ordinary.
+        tokio::spawn(async move { _ = greet(stream, &waiting).await });
+    }
+}
+
+/// Small buffers to read with, as Wakeful has; the library's own to write.
+fn config() -> WebSocketConfig {
+    WebSocketConfig::default().read_buffer_size(4 << 10)
+}
+
+async fn greet(stream: TcpStream, waiting: &Waiting) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut peek = [0; 12];
+    let read = stream.peek(&mut peek).await?;
+    if peek[..read].starts_with(b"GET /readyz") {
+        return ready(stream).await;
+    }
+    let mut socket = accept_async_with_config(stream, Some(config())).await?;
+    let Some(Ok(Message::Text(name))) = socket.next().await else {
+        return Ok(());
+    };
+    let name = name.as_str().to_owned();
+    socket.send(Message::text("welcome")).await?;
+    let other = {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.remove(&name) {
+            Some(other) => other,
+            None => {
+                waiting.insert(name, socket);
+                return Ok(());
+            }
+        }
+    };
+    let (to_one, from_one) = socket.split();
+    let (to_other, from_other) = other.split();
+    tokio::spawn(from_one.forward(to_other));
+    from_other.forward(to_one).await?;
+    Ok(())
+}
+
+async fn ready(mut stream: TcpStream) -> Result<()> {
+    use tokio::io::AsyncWriteExt as _;
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    stream.write_all(answer).await?;
+    Ok(())
+}

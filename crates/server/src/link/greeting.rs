@@ -1,0 +1,140 @@
+//! The first words and the last ones.
+
+use std::{collections::VecDeque, future::poll_fn, task::Poll, time::Duration};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        self, Message, Utf8Bytes,
+        protocol::{CloseFrame, frame::coding::CloseCode},
+    },
+};
+use wakelink::{Frame, relay::Ending};
+
+use super::{
+    authenticate::{Admitted, authenticate},
+    seats::Seat,
+};
+use crate::App;
+
+/// For the last words, and for the other side to take them.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// What is still read, and thrown away, of what the other side had on its way.
+const DISCARDED: usize = 1 << 20;
+
+/// How a connection came to its end.
+#[derive(Debug)]
+pub enum End {
+    /// We say so, and why.
+    By(Ending),
+    /// The other side has gone.
+    Gone,
+}
+
+/// The first frame, and the answer to it.
+pub async fn greet<S>(
+    app: &App,
+    seat: &Seat,
+    socket: &mut WebSocketStream<S>,
+) -> Result<Admitted, End>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let patience = Duration::from_secs(app.link.limits.auth_seconds);
+    let first = tokio::time::timeout(patience, first_text(seat, socket));
+    let first = first.await.map_err(|_| End::By(Ending::NoAuth))??;
+    let Ok(Frame::Auth(auth)) = Frame::read(&first) else {
+        return Err(End::By(Ending::NotAuth));
+    };
+    let admitted = authenticate(app, seat, &auth).await;
+    admitted.map_err(|response| {
+        seat.outbox
+            .push(Frame::AuthResponse(response).text().into());
+        End::By(Ending::Refused)
+    })
+}
+
+async fn first_text<S>(seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Utf8Bytes, End>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let heard = poll_fn(|context| {
+            seat.outbox.register(context.waker());
+            if let Some(ending) = seat.outbox.ending() {
+                return Poll::Ready(Err(End::By(ending)));
+            }
+            socket.poll_next_unpin(context).map(Ok)
+        });
+        match heard.await? {
+            Some(Ok(Message::Text(text))) => return Ok(text),
+            Some(Ok(Message::Binary(_))) => return Err(End::By(Ending::NotAuth)),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(broken(&error)),
+            None => return Err(End::Gone),
+        }
+    }
+}
+
+/// What an error on the socket means.
+pub fn broken(error: &tungstenite::Error) -> End {
+    match error {
+        tungstenite::Error::Capacity(_) => End::By(Ending::TooLarge),
+        _ => End::Gone,
+    }
+}
+
+/// The last words: what was still to be said, the reason, and time to take it.
+pub async fn farewell<S>(
+    seat: &Seat,
+    socket: &mut WebSocketStream<S>,
+    unsent: VecDeque<Utf8Bytes>,
+    ending: Ending,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let words = last_words(seat, socket, unsent, ending);
+    let _ = tokio::time::timeout(FAREWELL, words).await;
+}
+
+async fn last_words<S>(
+    seat: &Seat,
+    socket: &mut WebSocketStream<S>,
+    mut unsent: VecDeque<Utf8Bytes>,
+    ending: Ending,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    seat.outbox.end(ending);
+    while ending.lets_the_rest_out() {
+        let over = seat.outbox.take(&mut unsent).is_some();
+        while let Some(frame) = unsent.pop_front() {
+            if socket.feed(Message::Text(frame)).await.is_err() {
+                return;
+            }
+        }
+        if over {
+            break;
+        }
+    }
+    let frame = CloseFrame {
+        code: CloseCode::from(ending.close_code()),
+        reason: Utf8Bytes::from_static(ending.reason()),
+    };
+    if socket.send(Message::Close(Some(frame))).await.is_err() {
+        return;
+    }
+    // To close now, with something unread, would take the last words back.
+    let io = socket.get_mut();
+    let _ = io.shutdown().await;
+    let mut room = vec![0; 4096];
+    let mut discarded = 0;
+    while discarded < DISCARDED {
+        match io.read(&mut room).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => discarded += read,
+        }
+    }
+}
