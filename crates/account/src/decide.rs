@@ -148,7 +148,9 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
         Command::AddDevice(new) => device::add(state, new),
         Command::IssueDeviceToken(new) => device::issue(state, new),
         Command::ExportDeviceToken { agent_id, owner } => device::export(state, agent_id, owner),
-        Command::RemoveAgent { agent_id, by } => device::remove(state, agent_id, by.as_deref()),
+        Command::RemoveAgent { agent_id, by } => {
+            device::remove(state, agent_id, by.as_deref(), now)
+        }
         Command::AllowWebhook {
             pattern,
             networks,

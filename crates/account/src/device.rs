@@ -82,7 +82,12 @@ pub fn export(state: &State, agent_id: &str, owner: &str) -> Result<Vec<Event>, 
 
 /// Nothing opens with it from now on. An agent that has delivered stays known,
 /// so that what it delivered has a name to it.
-pub fn remove(state: &State, agent_id: &str, by: Option<&str>) -> Result<Vec<Event>, Rejection> {
+pub fn remove(
+    state: &State,
+    agent_id: &str,
+    by: Option<&str>,
+    now: Micros,
+) -> Result<Vec<Event>, Rejection> {
     let agent = match by {
         Some(owner) => own(state, agent_id, owner)?,
         None => agent(state, agent_id)?,
@@ -92,7 +97,7 @@ pub fn remove(state: &State, agent_id: &str, by: Option<&str>) -> Result<Vec<Eve
     match keys.next() {
         None => Ok(vec![AgentRemoved { agent_id, owner }.into()]),
         Some(first) => {
-            if first.revoked_at.is_none() || keys.any(|key| key.revoked_at.is_none()) {
+            if first.is_active(now) || keys.any(|key| key.is_active(now)) {
                 return Err(Rejection::AgentHasKeys(agent_id));
             }
             let revoked = agent
