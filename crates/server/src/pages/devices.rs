@@ -58,7 +58,7 @@ pub fn device(app: &App, agent: &Agent, keys: &[&Key], signed: &Signed, now: Mic
                 }
                 @if signed.may_answer() {
                     @if theirs.is_some() { " " (rotation(agent, signed)) }
-                    " " (removal(agent, keys, signed))
+                    " " (removal(agent, keys, signed, now))
                 }
             }
         }
@@ -102,8 +102,8 @@ fn rotation(agent: &Agent, signed: &Signed) -> Markup {
 }
 
 /// Offered as far as it would not be refused.
-fn removal(agent: &Agent, keys: &[&Key], signed: &Signed) -> Markup {
-    if keys.iter().any(|key| key.revoked_at.is_none()) {
+fn removal(agent: &Agent, keys: &[&Key], signed: &Signed, now: Micros) -> Markup {
+    if keys.iter().any(|key| key.is_active(now)) {
         return html! { span .hint { "To remove it, revoke its keys first." } };
     }
     let consequence = match keys.is_empty() {
