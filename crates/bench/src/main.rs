@@ -90,6 +90,9 @@ struct RelayPlan {
     /// Pairs that relay at once, one measurement for each.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 100, 1_000])]
     pairs: Vec<usize>,
+    /// Packets of each pair that are on their way at once.
+    #[arg(long, default_value_t = 64)]
+    in_flight: usize,
     /// Idle connections that are held.
     #[arg(long, default_value_t = 10_000)]
     idle: usize,
@@ -183,6 +186,7 @@ fn relay(arguments: RelayPlan) -> Result<ExitCode> {
     let plan = relay::Plan {
         wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
         pairs: arguments.pairs,
+        in_flight: arguments.in_flight.max(1),
         idle: arguments.idle,
         measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
         rounds: arguments.rounds.max(1),

@@ -21,8 +21,6 @@ use self::contender::{Kind, Relay};
 use self::load::{Sample, Window};
 use crate::wakeful::Wakeful;
 
-/// Frames of each pair that are on their way at once.
-const IN_FLIGHT: usize = 64;
 /// Connections that are being set up at once.
 const SET_UP_AT_ONCE: usize = 32;
 /// Idle connections of one person.
@@ -32,6 +30,8 @@ const IDLE_PER_PERSON: usize = 1000;
 pub struct Plan {
     pub wakeful: PathBuf,
     pub pairs: Vec<usize>,
+    /// Frames of each pair that are on their way at once.
+    pub in_flight: usize,
     pub idle: usize,
     pub measured: Duration,
     pub rounds: usize,
@@ -57,6 +57,7 @@ struct Held {
 
 #[derive(Debug, Serialize)]
 struct Report {
+    in_flight: usize,
     throughput: Vec<Throughput>,
     held: Vec<Held>,
 }
@@ -72,6 +73,7 @@ pub fn run(plan: &Plan, program: &Path) -> Result<()> {
         .enable_all()
         .build()?;
     let mut report = Report {
+        in_flight: plan.in_flight,
         throughput: Vec::new(),
         held: Vec::new(),
     };
@@ -105,7 +107,7 @@ fn throughput(runtime: &Runtime, kind: &Kind, pairs: usize, plan: &Plan) -> Resu
     let window = Window {
         warm_up: plan.measured / 5,
         measured: plan.measured,
-        in_flight: IN_FLIGHT,
+        in_flight: plan.in_flight,
     };
     let process = relay.server.process();
     let sample = runtime.block_on(async {
@@ -175,9 +177,10 @@ fn raise_open_files() -> Result<()> {
 fn print(report: &Report, out: &mut impl Write) -> Result<()> {
     writeln!(
         out,
-        "300-byte packets, {IN_FLIGHT} of each pair on their way; limits raised by configuration\n\n\
+        "300-byte packets, {} of each pair on their way; limits raised by configuration\n\n\
          | pairs | relay | relayed/s | of bare | p50 µs | p99 µs | server CPU µs |\n\
-         | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
+         | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+        report.in_flight
     )?;
     for row in &report.throughput {
         let bare = report

@@ -21,8 +21,8 @@ const AT_ONCE: usize = 16;
 const LIMITS: &str = "ping-seconds = 600\nconnections-per-address = 20000\nconnections-per-account = 20000\n\
     frames-per-second = 1000000\nframes-at-once = 1000000\n\
     account-frames-per-second = 1000000\naccount-frames-at-once = 1000000";
-/// What an idle connection may cost in memory, its TLS included; a server that
-/// is not optimised keeps more on its stack and in its code, not more for each.
+/// What an idle connection may cost in memory, its TLS included. Few of them
+/// share what the first ones bring with them, so this is generous.
 const IDLE_BYTES: u64 = 24 << 10;
 
 struct Size {
