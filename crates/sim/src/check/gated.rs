@@ -184,7 +184,7 @@ impl Checker for Gated {
             Event::WorkspaceStateChanged(e) => self.aborted(e),
             // What follows is the coordinator's abort, only later.
             Event::GracefulTerminationInitiated(e) if self.guards(GateType::WorkspaceAbort) => {
-                let about = Yes::About(GateType::WorkspaceAbort, Subject::Workspace(e.workspace));
+                let about = Yes::About(GateType::WorkspaceAbort, Subject::WindDown(e.workspace));
                 self.take(about, || format!("{} was to wind down", e.workspace))
             }
             _ => Ok(()),

@@ -78,8 +78,9 @@ impl Model {
             self.forget_conflict(conflict);
         }
         self.drop_questions(|question| question.what.workspace() == Some(id));
-        self.settled
-            .retain(|(_, subject, _)| *subject != Subject::Workspace(id));
+        self.settled.retain(|(_, subject, _)| {
+            ![Subject::Workspace(id), Subject::WindDown(id)].contains(subject)
+        });
         if id == ROOT {
             self.drop_questions(|_| true);
             self.settled.clear();

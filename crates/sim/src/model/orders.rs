@@ -178,7 +178,9 @@ impl Model {
             }
             C::TerminateGracefully(request) => {
                 let mut expect = self.expect_wind_down(request);
-                expect.rules(self.abort_gate(request.workspace));
+                let subject = Subject::WindDown(request.workspace);
+                let standing = self.standing(GateType::WorkspaceAbort, subject);
+                expect.rules(Model::refusal(standing));
                 expect
             }
             C::TransferOwnership {

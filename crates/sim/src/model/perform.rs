@@ -104,7 +104,7 @@ impl Model {
             C::TerminateGracefully(request) => {
                 let (kind, subject) = (
                     GateType::WorkspaceAbort,
-                    Subject::Workspace(request.workspace),
+                    Subject::WindDown(request.workspace),
                 );
                 match self.standing(kind, subject) {
                     Standing::Asks => {

@@ -326,7 +326,7 @@ fn damaged(run: &mut Run, workspace: WorkspaceId, id: CheckpointId) {
 }
 
 fn created(run: &mut Run, e: &CheckpointCreated) {
-    run.next.checkpoints = run.next.checkpoints.max(e.checkpoint.0 + 1);
+    run.next.checkpoints = run.next.checkpoints.max(e.checkpoint.0.saturating_add(1));
     run.next.artifacts = run
         .next
         .artifacts

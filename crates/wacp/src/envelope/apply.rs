@@ -18,7 +18,7 @@ use crate::{
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::EnvelopeCreated(e) => {
-            run.next.envelopes = run.next.envelopes.max(e.envelope.0 + 1);
+            run.next.envelopes = run.next.envelopes.max(e.envelope.0.saturating_add(1));
             let pending = Pending {
                 from: e.from,
                 envelope_type: e.envelope_type,

@@ -30,7 +30,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
 }
 
 fn triggered(run: &mut Run, e: &GateTriggered, entry: &Entry) {
-    run.next.gates = run.next.gates.max(e.gate.0 + 1);
+    run.next.gates = run.next.gates.max(e.gate.0.saturating_add(1));
     if let Some(at) = e.timeout_at {
         run.deadlines.insert((at, Deadline::Gate(e.gate)));
     }
@@ -153,7 +153,9 @@ pub fn forget_workspace(run: &mut Run, id: WorkspaceId) {
         run.escalated_gates.clear();
     }
     for gate_type in [GateType::Integration, GateType::WorkspaceAbort] {
-        run.guard.remove(&(gate_type, Subject::Workspace(id)));
+        for subject in [Subject::Workspace(id), Subject::WindDown(id)] {
+            run.guard.remove(&(gate_type, subject));
+        }
     }
     let gates = run
         .open(id)

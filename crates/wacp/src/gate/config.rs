@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::GateType;
-use crate::escalation;
+use crate::{escalation, workspace::LONGEST_US};
 
 /// A short wait: a minute.
 pub const SHORT_US: u64 = 60_000_000;
@@ -164,8 +164,7 @@ impl Highway {
 
     /// A wait of no time would answer before anyone could.
     pub fn is_valid(&self) -> bool {
-        let waits =
-            |timeout: Option<u64>| timeout.is_none_or(|us| (1..=i64::MAX as u64 / 4).contains(&us));
+        let waits = |timeout: Option<u64>| timeout.is_none_or(|us| (1..=LONGEST_US).contains(&us));
         GateType::ALL
             .into_iter()
             .all(|kind| waits(self.gate(kind).timeout_us))

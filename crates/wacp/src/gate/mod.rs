@@ -92,6 +92,8 @@ pub enum Subject {
     /// Something that does not exist yet; each proposal is its own question.
     Proposal,
     Task(TaskId),
+    /// The request to finish: a yes to it is none to an abort at once.
+    WindDown(WorkspaceId),
     Workspace(WorkspaceId),
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             );
         }
         Event::ConflictDetected(e) => {
-            run.next.conflicts = run.next.conflicts.max(e.conflict.0 + 1);
+            run.next.conflicts = run.next.conflicts.max(e.conflict.0.saturating_add(1));
             if let Some(merge) = run.merges.get_mut(&e.workspace) {
                 merge.open.push(OpenConflict {
                     id: e.conflict,

@@ -213,7 +213,7 @@ pub fn transfer(
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::PortRightCreated(e) => {
-            run.next.rights = run.next.rights.max(e.right.0 + 1);
+            run.next.rights = run.next.rights.max(e.right.0.saturating_add(1));
             add(run, e.holder, e.target, e.kind, e.right);
         }
         Event::PortRightTransferred(e) => {

@@ -240,7 +240,7 @@ pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::SignalEmitted(e) => {
-            run.next.signals = run.next.signals.max(e.signal.0 + 1);
+            run.next.signals = run.next.signals.max(e.signal.0.saturating_add(1));
             if e.moves {
                 run.owed.insert(
                     e.from,

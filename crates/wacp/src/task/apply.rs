@@ -9,14 +9,14 @@ use crate::{
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::GraphCreated(e) => {
-            run.next.graphs = run.next.graphs.max(e.graph.0 + 1);
+            run.next.graphs = run.next.graphs.max(e.graph.0.saturating_add(1));
             run.graphs.push(Graph {
                 root_task: e.root_task,
                 tasks: Vec::with_capacity(e.task_count as usize),
             });
         }
         Event::TaskCreated(e) => {
-            run.next.tasks = run.next.tasks.max(e.task.0 + 1);
+            run.next.tasks = run.next.tasks.max(e.task.0.saturating_add(1));
             if let Some(graph) = run.graphs.get_mut(e.graph.0 as usize) {
                 graph.tasks.push(e.task);
             }

@@ -408,7 +408,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 capabilities: 0,
             });
             run.user_names.insert(e.name.clone(), e.user);
-            run.next.users = run.next.users.max(e.user.0 + 1);
+            run.next.users = run.next.users.max(e.user.0.saturating_add(1));
         }
         Event::UserSuspended(e) => set(run, e.user, UserState::Suspended),
         Event::UserResumed(e) => set(run, e.user, UserState::Active),

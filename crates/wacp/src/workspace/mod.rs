@@ -76,11 +76,14 @@ impl Default for Limits {
 impl Limits {
     pub fn are_valid(&self) -> bool {
         (1..=99).contains(&self.budget_warning_percent)
-            && self.idle_timeout_us > 0
+            && (1..=LONGEST_US).contains(&self.idle_timeout_us)
             && self.max_open_workspaces > 0
-            && self.redelivery_base_us > 0
+            && (1..=LONGEST_US).contains(&self.redelivery_base_us)
     }
 }
+
+/// No wait is longer: a moment and such a wait still make a moment.
+pub const LONGEST_US: u64 = i64::MAX as u64 / 4;
 
 /// A tree deeper than this has lost its way.
 pub const MAX_DEPTH: usize = 64;

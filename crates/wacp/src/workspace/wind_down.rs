@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{is_long, lifecycle::State};
+use super::{LONGEST_US, is_long, lifecycle::State};
 use crate::{
     command::Principal,
     content::Content,
@@ -81,7 +81,7 @@ pub fn terminate_gracefully(
         }
     }
     let proposal = Proposal::WindDown(Box::new(request.clone()));
-    let subject = Subject::Workspace(id);
+    let subject = Subject::WindDown(id);
     match gate::guard(stage, GateType::WorkspaceAbort, subject, proposal)? {
         Verdict::Paused => Ok(()),
         Verdict::Proceed => perform(stage, request),
@@ -103,7 +103,7 @@ fn check(run: &Run, request: &WindDown) -> Result<(), Refusal> {
     if !matches!(open.state, State::Active | State::Blocked) {
         return Err(Refusal::InvalidState);
     }
-    let valid = (1..=i64::MAX as u64 / 4).contains(&request.grace_us);
+    let valid = (1..=LONGEST_US).contains(&request.grace_us);
     let fits = request.payload.is_acceptable() && !is_long(&request.reason);
     if valid && fits {
         Ok(())
