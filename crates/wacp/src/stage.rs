@@ -15,7 +15,7 @@ use crate::{
         TaskId, UserId, WorkspaceId,
     },
     rejection::{Refusal, Rejection},
-    state::{Counters, Run},
+    state::{Counters, Run, Slot},
     task::Status,
     workspace::{
         budget::Dimension,
@@ -45,6 +45,8 @@ pub struct Stage<'a> {
     pub gone: BTreeSet<EnvelopeId>,
     /// Send-once rights used up or given away in this decision.
     pub spent_rights: BTreeSet<RightId>,
+    /// Workspaces handed to the root in this decision.
+    pub adopted: BTreeSet<WorkspaceId>,
     /// What this decision makes workspaces use.
     pub charged: BTreeMap<(WorkspaceId, Dimension), Charged>,
 }
@@ -87,6 +89,7 @@ impl<'a> Stage<'a> {
             answered_escalations: BTreeSet::new(),
             gone: BTreeSet::new(),
             spent_rights: BTreeSet::new(),
+            adopted: BTreeSet::new(),
             charged: BTreeMap::new(),
         }
     }
@@ -148,6 +151,14 @@ impl<'a> Stage<'a> {
     pub fn state_of(&self, workspace: WorkspaceId) -> Option<State> {
         let moved = self.moved.get(&workspace).copied();
         moved.or_else(|| self.run.state_of(workspace))
+    }
+
+    /// The parent a workspace has after what has been put together so far.
+    pub fn parent_of(&self, workspace: WorkspaceId) -> Option<WorkspaceId> {
+        if self.adopted.contains(&workspace) {
+            return Some(WorkspaceId::ROOT);
+        }
+        self.run.workspace(workspace).and_then(Slot::parent)
     }
 
     /// The status of a task after what has been put together so far.

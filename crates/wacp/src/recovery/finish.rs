@@ -25,6 +25,7 @@ use crate::{
 };
 
 pub fn finish(stage: &mut Stage<'_>) {
+    migrations(stage);
     children(stage);
     places(stage);
     merges(stage);
@@ -33,30 +34,39 @@ pub fn finish(stage: &mut Stage<'_>) {
     tasks(stage);
 }
 
-/// Migrations that are half done, workspaces that a limit should have stopped,
-/// and those that were created and not bound to their task.
+/// Migrations that are half done. They come first: who listens again hears what
+/// the rest leads to.
+fn migrations(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    for (_, child) in &run.children {
+        let Some(open) = run.open(*child) else {
+            continue;
+        };
+        match (open.state, open.migration.is_some()) {
+            (State::Migrating, false) => {
+                let before = open.before.unwrap_or(State::Active);
+                stage.transition(*child, before, Trigger::MigrationSucceeded, None);
+            }
+            (State::Active | State::Blocked, true) => {
+                let trigger = Trigger::MigrationInitiated;
+                stage.transition(*child, State::Migrating, trigger, None);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Workspaces that a limit should have stopped, and those that were created and
+/// not bound to their task.
 fn places(stage: &mut Stage<'_>) {
     let run = stage.run;
     for (_, child) in &run.children {
         let Some(open) = run.open(*child) else {
             continue;
         };
-        match (stage.state_of(*child), open.migration.is_some()) {
-            (Some(State::Migrating), false) => {
-                let before = open.before.unwrap_or(State::Active);
-                stage.transition(*child, before, Trigger::MigrationSucceeded, None);
-            }
-            (Some(State::Active | State::Blocked), true) => {
-                let trigger = Trigger::MigrationInitiated;
-                stage.transition(*child, State::Migrating, trigger, None);
-            }
-            (Some(State::Idle), _) => {
-                let unbound = open.task.is_some_and(|task| !is_current(run, task, *child));
-                if unbound {
-                    end::fail(stage, *child, Reason::CreationError);
-                }
-            }
-            _ => {}
+        let unbound = open.task.is_some_and(|task| !is_current(run, task, *child));
+        if unbound && stage.state_of(*child) == Some(State::Idle) {
+            end::fail(stage, *child, Reason::CreationError);
         }
         meter::enforce(stage, *child);
     }

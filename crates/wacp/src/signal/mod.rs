@@ -154,7 +154,7 @@ pub fn record(
     );
     consequence(stage);
     if signal_type != SignalType::Acknowledged
-        && let Some(parent) = stage.run.workspace(from).and_then(Slot::parent)
+        && let Some(parent) = stage.parent_of(from)
         && stage.state_of(parent).is_some_and(listens)
     {
         deliver(stage, parent, from, signal);

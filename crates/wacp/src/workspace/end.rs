@@ -132,6 +132,7 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
             workspace: child,
         },
     );
+    stage.adopted.insert(child);
     signal::hand_over(stage, child, old_parent, WorkspaceId::ROOT);
 }
 
