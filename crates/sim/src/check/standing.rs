@@ -4,6 +4,7 @@ use wacp::{
     Run,
     gate::Proposal,
     id::{EnvelopeId, WorkspaceId},
+    task::Status,
     workspace::{Deadline, budget::Dimension, lifecycle::State},
 };
 
@@ -48,6 +49,7 @@ pub fn stands(run: &Run) -> Verdict {
     inboxes(run)?;
     rights(run)?;
     questions(run)?;
+    drafts(run)?;
     deadlines(run)?;
     ensure(run.owed.is_empty(), || {
         format!("announced and not made: {:?}", run.owed)
@@ -165,6 +167,21 @@ fn questions(run: &Run) -> Verdict {
         ensure(run.open(workspace).is_some(), || {
             format!("{signal} escalates for {workspace}, which has ended")
         })?;
+    }
+    Ok(())
+}
+
+/// As long as the run goes on, a draft waits for somebody's word.
+fn drafts(run: &Run) -> Verdict {
+    if run.open(WorkspaceId::ROOT).is_none() {
+        return Ok(());
+    }
+    for task in &run.tasks {
+        let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
+        ensure(
+            task.status != Status::Draft || task.gate.is_some_and(asks),
+            || format!("nobody is asked about the draft {}", task.name),
+        )?;
     }
     Ok(())
 }

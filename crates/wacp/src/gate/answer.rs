@@ -65,7 +65,7 @@ pub fn resolve(
         let place = gate.proposal.workspace();
         return deny(stage, principal, "resolve_gate", place, denial);
     }
-    if let Err(refusal) = check_modification(run, gate, answer, modification) {
+    if let Err(refusal) = check_modification(stage, gate, answer, modification) {
         return stage.refuse(refusal);
     }
     // One merge at a time: the question waits until the other is over.
@@ -73,7 +73,7 @@ pub fn resolve(
         return stage.refuse(Refusal::IntegrationUnderWay);
     }
     // What has become impossible is answered by the runtime, not by them.
-    if answer != Answer::Reject && !is_possible(run, gate, modification) {
+    if answer != Answer::Reject && !is_possible(stage, gate, modification) {
         invalidate(stage, Some(id));
         return Ok(());
     }
@@ -119,7 +119,7 @@ fn may_show(run: &Run, user: UserId, gate: &Gate, modification: Option<&Modifica
 }
 
 fn check_modification(
-    run: &Run,
+    stage: &Stage<'_>,
     gate: &Gate,
     answer: Answer,
     modification: Option<&Modification>,
@@ -161,8 +161,8 @@ fn check_modification(
             Proposal::WorkspaceCreate { by, new, .. } => {
                 // What could not be created as it was proposed either is not
                 // the fault of the change, and is no question any more.
-                match creation::check(run, *by, &changed(new, Some(change))) {
-                    Err(refusal) if creation::check(run, *by, new).is_ok() => Err(refusal),
+                match creation::check(stage, *by, &changed(new, Some(change))) {
+                    Err(refusal) if creation::check(stage, *by, new).is_ok() => Err(refusal),
                     _ => Ok(()),
                 }
             }
@@ -187,11 +187,12 @@ fn changed(new: &NewWorkspace, change: Option<&WorkspaceModification>) -> NewWor
 }
 
 /// Whether what is proposed can still be done.
-fn is_possible(run: &Run, gate: &Gate, modification: Option<&Modification>) -> bool {
-    stands_behind(run, gate) && can_be_done(run, gate, modification)
+fn is_possible(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
+    stands_behind(stage.run, gate) && can_be_done(stage, gate, modification)
 }
 
-fn can_be_done(run: &Run, gate: &Gate, modification: Option<&Modification>) -> bool {
+fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
+    let run = stage.run;
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => run
             .task(*task)
@@ -201,7 +202,7 @@ fn can_be_done(run: &Run, gate: &Gate, modification: Option<&Modification>) -> b
                 Some(Modification::Workspace(change)) => Some(change),
                 _ => None,
             };
-            creation::check(run, *by, &changed(new, change)).is_ok()
+            creation::check(stage, *by, &changed(new, change)).is_ok()
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
             run.inboxes.contains_key(&(*to, *envelope))
@@ -280,7 +281,7 @@ fn proceed(
                 _ => None,
             };
             let new = changed(new, change);
-            let (owner, originator) = match creation::check(stage.run, *by, &new) {
+            let (owner, originator) = match creation::check(stage, *by, &new) {
                 Ok(parties) => parties,
                 Err(_) => (*owner, *originator),
             };
@@ -368,7 +369,7 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
     let Some(gate) = run.gates.get(&id) else {
         return;
     };
-    if gate.fallback == Fallback::Approve && !is_possible(run, gate, None) {
+    if gate.fallback == Fallback::Approve && !is_possible(stage, gate, None) {
         invalidate(stage, Some(id));
         return;
     }
@@ -417,7 +418,7 @@ pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool
     let Some(gate) = run.escalated_gates.get(&id) else {
         return stage.refuse(Refusal::UnknownGate);
     };
-    if yes && !is_possible(run, gate, None) {
+    if yes && !is_possible(stage, gate, None) {
         return stage.refuse(Refusal::InvalidState);
     }
     stage.push_protocol(

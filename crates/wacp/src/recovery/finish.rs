@@ -3,15 +3,20 @@
 //! A commit is whole or not at all, so there is nothing to do here as long as
 //! the store keeps that promise. If it ever breaks it, the first entries of a
 //! decision stand without the last. Each part below looks at what is, does what
-//! the missing entries would have done, and does nothing the second time. What
-//! was cut off before anything depended on it stays undone, and is ordered
-//! again: a person asked once more, an abort, a plan, an escalation.
+//! the missing entries would have done, and does nothing the second time.
+//!
+//! Nothing is acknowledged before its whole commit is kept, so whoever ordered
+//! what was cut short knows that it was not done, and orders it again. That is
+//! left to them where nothing here can tell what was meant: an answer to an
+//! abort or an integration, an escalation that reached nobody, rights that a new
+//! workspace was to have (they may have been revoked), the tasks of a plan that
+//! were not created.
 
 use crate::{
     envelope, escalation,
     event::{Aborted, IntegrationAborted, Undeliverable},
     gate::{self, Proposal},
-    id::WorkspaceId,
+    id::{TaskId, WorkspaceId},
     integration::{self, Mode},
     rejection::Refusal,
     stage::Stage,
@@ -31,6 +36,7 @@ pub fn finish(stage: &mut Stage<'_>) {
     merges(stage);
     inboxes(stage);
     questions(stage);
+    drafts(stage);
     tasks(stage);
 }
 
@@ -187,6 +193,19 @@ fn questions(stage: &mut Stage<'_>) {
     }
 }
 
+/// Drafts that nobody is asked about.
+fn drafts(stage: &mut Stage<'_>) {
+    let run = stage.run;
+    if run.open(WorkspaceId::ROOT).is_none() {
+        return;
+    }
+    for (at, task) in run.tasks.iter().enumerate() {
+        if task.status == Status::Draft && task.gate.is_none() {
+            task::graph::ask_again(stage, TaskId(at as u32), task);
+        }
+    }
+}
+
 /// Tasks that do not know how their workspace stands.
 fn tasks(stage: &mut Stage<'_>) {
     let run = stage.run;
@@ -217,7 +236,7 @@ fn tasks(stage: &mut Stage<'_>) {
     }
 }
 
-fn is_current(run: &Run, task: crate::id::TaskId, workspace: WorkspaceId) -> bool {
+fn is_current(run: &Run, task: TaskId, workspace: WorkspaceId) -> bool {
     run.task(task)
         .is_some_and(|task| task.workspace == Some(workspace))
 }

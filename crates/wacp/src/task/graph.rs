@@ -179,12 +179,33 @@ fn create(
             resource_estimate: task.resource_estimate,
             task: *id,
         };
-        match gate::guard(stage, GateType::TaskApproval, Subject::Task(*id), proposal)? {
-            Verdict::Paused => {}
-            Verdict::Proceed => approve(stage, *id, ApprovalSource::Configuration, None),
-        }
+        ask(stage, *id, proposal)?;
     }
     Ok(())
+}
+
+fn ask(stage: &mut Stage<'_>, task: TaskId, proposal: Proposal) -> Decision {
+    match gate::guard(stage, GateType::TaskApproval, Subject::Task(task), proposal)? {
+        Verdict::Paused => {}
+        Verdict::Proceed => approve(stage, task, ApprovalSource::Configuration, None),
+    }
+    Ok(())
+}
+
+/// Asks about a draft whose question was never put, or whose answer was lost.
+pub fn ask_again(stage: &mut Stage<'_>, id: TaskId, draft: &Task) {
+    let proposal = Proposal::TaskApproval {
+        depends_on: draft.depends_on.clone(),
+        description: draft.description,
+        graph: draft.graph,
+        name: draft.name.clone(),
+        parent_task: draft.parent_task,
+        priority: draft.priority,
+        resource_estimate: draft.resource_estimate,
+        task: id,
+    };
+    // A gate refuses what is asked or answered already: this is neither.
+    ask(stage, id, proposal).ok();
 }
 
 /// Draft becomes pending, with what a person changed.

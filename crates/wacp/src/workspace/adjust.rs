@@ -205,20 +205,22 @@ pub fn raise_budget(
     if limit <= old_limit {
         return stage.refuse(Refusal::NotAnIncrease);
     }
-    if let Some(meter) = open
-        .parent
-        .and_then(|parent| stage.run.open(parent)?.meter.as_ref())
+    let parent = open.parent.and_then(|parent| stage.run.open(parent));
+    if let Some((parent, meter)) = parent.and_then(|open| Some((open, open.meter.as_ref()?)))
+        && let Some(most) = meter.limits.limit(dimension)
     {
-        let difference = limit - old_limit;
-        let room = if dimension.is_shared() {
-            meter.remaining(dimension)
-        } else {
-            meter
-                .limits
-                .limit(dimension)
-                .map(|own| own.saturating_sub(old_limit))
+        let (wanted, room) = match dimension {
+            Dimension::Context => (limit, most),
+            Dimension::WallTime => (
+                limit.saturating_sub(open.wall_time(stage.now)),
+                most.saturating_sub(parent.wall_time(stage.now)),
+            ),
+            _ => (
+                limit - old_limit,
+                meter.remaining(dimension).unwrap_or(most),
+            ),
         };
-        if room.is_some_and(|room| difference > room) {
+        if wanted > room {
             return stage.refuse(Refusal::BudgetNotContained(dimension));
         }
     }

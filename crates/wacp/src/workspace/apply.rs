@@ -191,12 +191,11 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
         return;
     }
     reschedule(run, id, |open| {
-        let spent = u64::try_from(time.0 - open.since.0).unwrap_or(0);
         if open.state.is_timed() {
-            open.timed_us += spent;
+            open.timed_us += open.spent(time);
         }
         if open.state.is_metered() {
-            open.wall_us += spent;
+            open.wall_us = open.wall_time(time);
             if let Some(meter) = &mut open.meter {
                 let wall = super::budget::Dimension::WallTime as usize;
                 meter.own[wall] = open.wall_us;

@@ -195,19 +195,17 @@ impl Meter {
         !self.is_warned(dimension) && self.limits.limit(dimension).is_some_and(near)
     }
 
-    /// Whether a child with these limits fits into what is left (§5.4).
-    pub fn admits(&self, child: &Budget) -> Result<(), Refusal> {
+    /// Whether a child with these limits fits into what is left (§5.4) after
+    /// `wall_us` on the clock.
+    pub fn admits(&self, child: &Budget, wall_us: u64) -> Result<(), Refusal> {
         for dimension in Dimension::ALL {
             let Some(own) = self.limits.limit(dimension) else {
                 continue;
             };
-            let room = if dimension.is_shared() {
-                self.remaining(dimension).unwrap_or(own)
-            } else {
-                own.saturating_sub(match dimension {
-                    Dimension::WallTime => self.used[dimension as usize],
-                    _ => 0,
-                })
+            let room = match dimension {
+                Dimension::WallTime => own.saturating_sub(wall_us),
+                Dimension::Context => own,
+                _ => self.remaining(dimension).unwrap_or(own),
             };
             match child.limit(dimension) {
                 Some(wanted) if wanted <= room => {}
@@ -255,9 +253,9 @@ mod tests {
             token_limit: limit,
             ..Budget::default()
         };
-        assert_eq!(meter.admits(&child(Some(40))), Ok(()));
-        assert!(meter.admits(&child(Some(41))).is_err());
-        assert!(meter.admits(&child(None)).is_err());
-        assert_eq!(Meter::default().admits(&child(None)), Ok(()));
+        assert_eq!(meter.admits(&child(Some(40)), 0), Ok(()));
+        assert!(meter.admits(&child(Some(41)), 0).is_err());
+        assert!(meter.admits(&child(None), 0).is_err());
+        assert_eq!(Meter::default().admits(&child(None), 0), Ok(()));
     }
 }

@@ -49,7 +49,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
         }
         _ => managed(stage, principal, "create_workspace", Act::Create, parent)?,
     }
-    let (owner, originator) = match check(stage.run, principal, new) {
+    let (owner, originator) = match check(stage, principal, new) {
         Ok(parties) => parties,
         Err(refusal) => return reject(stage, parent, refusal),
     };
@@ -88,10 +88,11 @@ fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Decisi
 
 /// Everything a new workspace must satisfy; gives its owner and originator.
 pub fn check(
-    run: &Run,
+    stage: &Stage<'_>,
     principal: Principal,
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
+    let run = stage.run;
     let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
     let parent = run.living(new.parent)?;
     let works = match parent.state {
@@ -119,7 +120,7 @@ pub fn check(
         return Err(Refusal::TreeTooDeep);
     }
     let parties = parties(run, principal, new, parent.owner, parent.originator)?;
-    contained(run, new)?;
+    contained(stage, new)?;
     match principal {
         Principal::Agent(delegate) => by_delegate(run, delegate, new, parent.owner)?,
         Principal::User(user) => by_person(run, user, new)?,
@@ -249,7 +250,8 @@ fn parties(
 }
 
 /// WACP §6.5.3: visibility, authority and budget are parts of the parent's.
-fn contained(run: &Run, new: &NewWorkspace) -> Result<(), Refusal> {
+fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
+    let run = stage.run;
     let parent = run.open(new.parent).ok_or(Refusal::TargetNotFound)?;
     for seen in new.visibility.iter() {
         let fits = match seen {
@@ -276,7 +278,7 @@ fn contained(run: &Run, new: &NewWorkspace) -> Result<(), Refusal> {
         return Err(Refusal::AuthorityNotContained);
     }
     match &parent.meter {
-        Some(meter) => meter.admits(&new.budget),
+        Some(meter) => meter.admits(&new.budget, parent.wall_time(stage.now)),
         None => Ok(()),
     }
 }

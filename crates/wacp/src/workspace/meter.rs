@@ -1,8 +1,9 @@
 //! Consumption is counted, warned about and stopped (WACP §6.6).
 //!
 //! The runtime counts wall time and bytes: those of checkpoints and envelopes
-//! here, those of the trail where it is written. Tokens, context and cost come from a meter other than the agent where there is one, else
-//! from the agent. Totals are cumulative, so a lost report loses nothing. A
+//! here, those of the trail where it is written. Tokens, context and cost come
+//! from a meter other than the agent where there is one, else from the agent.
+//! Totals are cumulative, so a lost report loses nothing. A
 //! total is written when a threshold is crossed, with each checkpoint and with
 //! the end of the workspace; until then it is only noted.
 
@@ -256,7 +257,7 @@ fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
     };
     let dimension = Dimension::WallTime;
     let limit = meter.limits.limit(dimension).unwrap_or(0);
-    let consumed = open.wall_us + u64::try_from(stage.now.0 - open.since.0).unwrap_or(0);
+    let consumed = open.wall_time(stage.now);
     let percent = stage
         .run
         .setup

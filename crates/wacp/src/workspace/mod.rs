@@ -205,6 +205,21 @@ pub struct Workspace {
     pub taken: VecDeque<EnvelopeId>,
 }
 
+impl Workspace {
+    /// How long it has been in its state.
+    pub fn spent(&self, now: Micros) -> u64 {
+        u64::try_from(now.0 - self.since.0).unwrap_or(0)
+    }
+
+    /// Wall time consumed by now.
+    pub fn wall_time(&self, now: Micros) -> u64 {
+        match self.state.is_metered() {
+            true => self.wall_us + self.spent(now),
+            false => self.wall_us,
+        }
+    }
+}
+
 /// A request to finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grace {

@@ -139,7 +139,10 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
         return Err(Refusal::AuthorityNotContained);
     }
     match &above.meter {
-        Some(meter) => meter.admits(&open.meter.as_ref().map(|m| m.limits).unwrap_or_default()),
+        Some(meter) => {
+            let limits = open.meter.as_ref().map(|meter| meter.limits);
+            meter.admits(&limits.unwrap_or_default(), above.wall_time(stage.now))
+        }
         None => Ok(()),
     }
 }
