@@ -184,7 +184,8 @@ impl Checker for Gated {
             Event::WorkspaceStateChanged(e) => self.aborted(e),
             // What follows is the coordinator's abort, only later.
             Event::GracefulTerminationInitiated(e) if self.guards(GateType::WorkspaceAbort) => {
-                let about = Yes::About(GateType::WorkspaceAbort, Subject::WindDown(e.workspace));
+                let subject = Subject::WindDown(e.workspace, e.grace_us);
+                let about = Yes::About(GateType::WorkspaceAbort, subject);
                 self.take(about, || format!("{} was to wind down", e.workspace))
             }
             _ => Ok(()),
