@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wacp::{
-    Actor, Entry, Event,
+    Actor, Entry, Event, Principal,
     event::{ResolvedBy, WorkspaceStateChanged},
     gate::{Answer, GateType, Proposal, Subject, config::Highway},
     id::{ConflictId, EnvelopeId, GateId, WorkspaceId},
@@ -11,7 +11,7 @@ use wacp::{
     workspace::lifecycle::Reason,
 };
 
-use super::{Checker, Verdict, ensure};
+use super::{Checker, Decided, Verdict, View, ensure};
 
 /// What was said yes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +112,29 @@ impl Gated {
 impl Checker for Gated {
     fn claim(&self) -> &'static str {
         "nothing that a gate guards happens without a yes"
+    }
+
+    /// What was handed to the coordinator is taken up by nobody else.
+    fn decided(&mut self, decided: &Decided<'_>) -> Verdict {
+        let coordinator = matches!(
+            decided.order.principal,
+            Principal::Coordinator | Principal::Agent(WorkspaceId::ROOT)
+        );
+        let taken_up = decided
+            .entries
+            .iter()
+            .find(|entry| matches!(&entry.event, Event::GateReentryBlocked(e) if e.gate.is_some()));
+        ensure(coordinator || taken_up.is_none(), || {
+            format!("{:?} took up {taken_up:?}", decided.order.principal)
+        })
+    }
+
+    /// A yes is to what follows at once; only an envelope may have to wait.
+    fn commit(&mut self, _: &View<'_>) -> Verdict {
+        self.granted.retain(|yes, left| {
+            *left > 0 && matches!(yes, Yes::About(GateType::EnvelopeDelivery, _))
+        });
+        Ok(())
     }
 
     fn entry(&mut self, entry: &Entry) -> Verdict {
