@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
+
 /// Deeper than any frame of ours; it bounds our own stack.
 const DEPTH: u32 = 64;
 
@@ -156,41 +158,34 @@ impl<'t> Scanner<'t> {
         self.expect(b'"')?;
         let mut escaped = false;
         loop {
-            self.plain_characters();
-            match self.next() {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    escaped = true;
-                    self.at += 1;
-                    self.escape()?;
-                }
-                Some(byte) if byte >= b' ' => self.at += 1,
-                _ => return Err(NotAnObject),
+            self.plain_characters()?;
+            if self.take(b'"') {
+                break;
             }
+            escaped = true;
+            self.expect(b'\\')?;
+            self.escape()?;
         }
-        self.at += 1;
         Ok(Quoted {
             text: &self.text[start..self.at],
             escaped,
         })
     }
 
-    /// Passes over characters of a string that stand for themselves, eight bytes
-    /// at a time: a packet is little else.
-    fn plain_characters(&mut self) {
-        const ONES: u64 = u64::MAX / 255;
-        const HIGH: u64 = ONES << 7;
-        // A byte that is zero borrows from above; nothing below it is missed.
-        let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH != 0;
-        let has_control = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGH != 0;
-        while let Some((eight, _)) = self.bytes[self.at..].split_first_chunk() {
-            let word = u64::from_le_bytes(*eight);
-            let quote = has_zero(word ^ (ONES * u64::from(b'"')));
-            let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
-            if quote || backslash || has_control(word) {
-                return;
-            }
-            self.at += 8;
+    /// Passes over characters of a string that stand for themselves: a packet is
+    /// little else.
+    fn plain_characters(&mut self) -> Result<(), NotAnObject> {
+        let rest = &self.bytes[self.at..];
+        let count = memchr2(b'"', b'\\', rest).ok_or(NotAnObject)?;
+        // To look for the least takes many bytes at a time; to look for the
+        // first control character would take one.
+        let least = rest[..count]
+            .iter()
+            .fold(u8::MAX, |least, byte| least.min(*byte));
+        self.at += count;
+        match least < b' ' {
+            true => Err(NotAnObject),
+            false => Ok(()),
         }
     }
 
@@ -302,6 +297,24 @@ mod tests {
                 serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_err(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_ends_a_string_is_seen_wherever_it_stands() {
+        for at in 0..100 {
+            let text = |byte: &str| {
+                let (before, after) = ("x".repeat(at), "é".repeat(50 - at / 2));
+                format!("{{\"{before}{byte}{after}\":1}}")
+            };
+            assert_eq!(read(&text("\"")), Err(NotAnObject), "{at}");
+            assert_eq!(read(&text("\u{1f}")), Err(NotAnObject), "{at}");
+            assert_eq!(read(&text("\\")), Err(NotAnObject), "{at}");
+            for fine in ["\\n", "\u{7f}", " ", "ÿ"] {
+                let found = read(&text(fine)).unwrap();
+                let key: String = serde_json::from_str(&format!("\"{fine}\"")).unwrap();
+                assert_eq!(found[0].0.matches(&key).count(), 1, "{at}");
+            }
         }
     }
 
