@@ -125,7 +125,7 @@ impl Report {
             per_second,
         } in self.measured_elsewhere
         {
-            writeln!(out, "{relay}, {pairs} pairs: {per_second}/s")?;
+            writeln!(out, "{relay} x{pairs}: {per_second}/s")?;
         }
         if !self.held.is_empty() {
             writeln!(

@@ -19,7 +19,7 @@ use super::{connection, seats::Full, wire::Wire};
 use crate::{App, Problem, transport::Peer};
 
 /// Taken from the wire at once. An idle connection has so much of it in memory.
-const READ_BYTES: usize = 2 << 10;
+const READ_BYTES: usize = 1 << 10;
 
 pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> Response {
     let key = match key(request.version(), request.headers()) {
