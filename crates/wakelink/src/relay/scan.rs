@@ -8,34 +8,41 @@ use memchr::memchr2;
 
 /// Deeper than any frame of ours; it bounds our own stack.
 const DEPTH: u32 = 64;
+/// Words of eight bytes that are looked at by themselves before it is worth
+/// while to look at many more together.
+const SHORT_WORDS: usize = 2;
 
 /// The text is not a JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnObject;
 
-/// A string as it stands in the text, with its quotes.
+/// A string as it stands in the text, between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted<'t> {
-    text: &'t str,
+    within: &'t str,
     escaped: bool,
 }
 
 impl<'t> Quoted<'t> {
-    fn within(self) -> &'t str {
-        &self.text[1..self.text.len() - 1]
+    /// What it says, if that is what it looks like.
+    pub fn plain(self) -> Option<&'t str> {
+        (!self.escaped).then_some(self.within)
     }
 
     /// What it says; nothing if an escape in it stands for no character.
     pub fn read(self) -> Option<Cow<'t, str>> {
         match self.escaped {
-            false => Some(Cow::Borrowed(self.within())),
-            true => serde_json::from_str(self.text).ok().map(Cow::Owned),
+            false => Some(Cow::Borrowed(self.within)),
+            true => {
+                let quoted = format!("\"{}\"", self.within);
+                serde_json::from_str(&quoted).ok().map(Cow::Owned)
+            }
         }
     }
 
     pub fn is(self, text: &str) -> bool {
         match self.escaped {
-            false => self.within() == text,
+            false => self.within == text,
             true => self.read().is_some_and(|read| read == text),
         }
     }
@@ -66,8 +73,6 @@ struct Scanner<'t> {
     at: usize,
 }
 
-type Each<'a, 't> = &'a mut dyn FnMut(Quoted<'t>, Option<Quoted<'t>>);
-
 impl<'t> Scanner<'t> {
     fn next(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -92,7 +97,11 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn object(&mut self, depth: u32, each: Each<'_, 't>) -> Result<(), NotAnObject> {
+    fn object(
+        &mut self,
+        depth: u32,
+        each: &mut impl FnMut(Quoted<'t>, Option<Quoted<'t>>),
+    ) -> Result<(), NotAnObject> {
         self.expect(b'{')?;
         self.space();
         if self.take(b'}') {
@@ -104,7 +113,13 @@ impl<'t> Scanner<'t> {
             self.space();
             self.expect(b':')?;
             self.space();
-            let value = self.value(depth)?;
+            let value = match self.next() {
+                Some(b'"') => Some(self.string()?),
+                _ => {
+                    self.pass(depth)?;
+                    None
+                }
+            };
             each(key, value);
             self.space();
             if !self.take(b',') {
@@ -121,7 +136,7 @@ impl<'t> Scanner<'t> {
         }
         loop {
             self.space();
-            self.value(depth)?;
+            self.pass(depth)?;
             self.space();
             if !self.take(b',') {
                 return self.expect(b']');
@@ -129,18 +144,18 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn value(&mut self, depth: u32) -> Result<Option<Quoted<'t>>, NotAnObject> {
+    /// Passes over a value.
+    fn pass(&mut self, depth: u32) -> Result<(), NotAnObject> {
         match self.next() {
-            Some(b'"') => return self.string().map(Some),
-            Some(b'{' | b'[') if depth == DEPTH => return Err(NotAnObject),
-            Some(b'{') => self.object(depth + 1, &mut |_, _| {})?,
-            Some(b'[') => self.array(depth + 1)?,
-            Some(b't') => self.word("true")?,
-            Some(b'f') => self.word("false")?,
-            Some(b'n') => self.word("null")?,
-            _ => self.number()?,
+            Some(b'"') => self.string().map(drop),
+            Some(b'{' | b'[') if depth == DEPTH => Err(NotAnObject),
+            Some(b'{') => self.object(depth + 1, &mut |_, _| {}),
+            Some(b'[') => self.array(depth + 1),
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            _ => self.number(),
         }
-        Ok(None)
     }
 
     fn word(&mut self, word: &str) -> Result<(), NotAnObject> {
@@ -153,9 +168,11 @@ impl<'t> Scanner<'t> {
         }
     }
 
+    // To give it back through memory would take longer than to find it.
+    #[inline(always)]
     fn string(&mut self) -> Result<Quoted<'t>, NotAnObject> {
-        let start = self.at;
         self.expect(b'"')?;
+        let start = self.at;
         let mut escaped = false;
         loop {
             self.plain_characters()?;
@@ -167,14 +184,25 @@ impl<'t> Scanner<'t> {
             self.escape()?;
         }
         Ok(Quoted {
-            text: &self.text[start..self.at],
+            within: &self.text[start..self.at - 1],
             escaped,
         })
     }
 
-    /// Passes over characters of a string that stand for themselves: a packet is
-    /// little else.
+    /// Passes over characters of a string that stand for themselves, up to one
+    /// that does not. A packet is one long string and a few short ones.
     fn plain_characters(&mut self) -> Result<(), NotAnObject> {
+        for _ in 0..SHORT_WORDS {
+            let Some((word, _)) = self.bytes[self.at..].split_first_chunk() else {
+                break;
+            };
+            let special = special_bytes(u64::from_le_bytes(*word));
+            if special != 0 {
+                self.at += special.trailing_zeros() as usize / 8;
+                return Ok(());
+            }
+            self.at += word.len();
+        }
         let rest = &self.bytes[self.at..];
         let count = memchr2(b'"', b'\\', rest).ok_or(NotAnObject)?;
         // To look for the least takes many bytes at a time; to look for the
@@ -229,6 +257,17 @@ impl<'t> Scanner<'t> {
             false => Err(NotAnObject),
         }
     }
+}
+
+/// Has the highest bit of the first byte set that is a quote, a backslash or a
+/// control character, and none before it; those after it say nothing.
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte that is less borrows from above; nothing below it is touched.
+    let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
+    let quote = less(word ^ (ONES * u64::from(b'"')), 1);
+    let backslash = less(word ^ (ONES * u64::from(b'\\')), 1);
+    (quote | backslash | less(word, b' ')) & (ONES << 7)
 }
 
 #[cfg(test)]
