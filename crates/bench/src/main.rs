@@ -44,6 +44,8 @@ enum Command {
     BareRelay {
         #[arg(long)]
         listen: SocketAddr,
+        #[arg(long)]
+        read_bytes: usize,
         #[arg(long, requires = "tls_key")]
         tls_cert: Option<PathBuf>,
         #[arg(long, requires = "tls_cert")]
@@ -149,12 +151,13 @@ fn main() -> Result<ExitCode> {
         Command::Relay(arguments) => relay(arguments),
         Command::BareRelay {
             listen,
+            read_bytes,
             tls_cert,
             tls_key,
         } => {
             let files = tls_cert.zip(tls_key);
             let tls = files.map(|(certificate, key)| relay::Files { certificate, key });
-            tokio::runtime::Runtime::new()?.block_on(relay::serve_bare(listen, tls))?;
+            tokio::runtime::Runtime::new()?.block_on(relay::serve_bare(listen, read_bytes, tls))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::PlainServer { data, listen } => {

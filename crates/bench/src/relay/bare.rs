@@ -21,9 +21,11 @@ use super::road::{Files, acceptor};
 
 type Waiting<S> = Arc<Mutex<HashMap<String, WebSocketStream<S>>>>;
 
-pub async fn serve(listen: SocketAddr, tls: Option<Files>) -> Result<()> {
+pub async fn serve(listen: SocketAddr, read_bytes: usize, tls: Option<Files>) -> Result<()> {
     let listener = TcpListener::bind(listen).await?;
     let tls = tls.as_ref().map(acceptor).transpose()?;
+    // To write, the library's own.
+    let config = WebSocketConfig::default().read_buffer_size(read_bytes);
     let (waiting, waiting_tls) = (Waiting::default(), Waiting::default());
     loop {
         let (stream, _) = listener.accept().await?;
@@ -32,13 +34,13 @@ pub async fn serve(listen: SocketAddr, tls: Option<Files>) -> Result<()> {
         match tls.clone() {
             None => {
                 let waiting = Arc::clone(&waiting);
-                tokio::spawn(async move { _ = greet(stream, &waiting).await });
+                tokio::spawn(async move { _ = greet(stream, config, &waiting).await });
             }
             Some(tls) => {
                 let waiting = Arc::clone(&waiting_tls);
                 tokio::spawn(async move {
                     if let Ok(stream) = tls.accept(stream).await {
-                        _ = pair(stream, &waiting).await;
+                        _ = pair(stream, config, &waiting).await;
                     }
                 });
             }
@@ -46,25 +48,24 @@ pub async fn serve(listen: SocketAddr, tls: Option<Files>) -> Result<()> {
     }
 }
 
-/// Small buffers to read with, as Wakeful has; the library's own to write.
-fn config() -> WebSocketConfig {
-    WebSocketConfig::default().read_buffer_size(4 << 10)
-}
-
-async fn greet(stream: TcpStream, waiting: &Waiting<TcpStream>) -> Result<()> {
+async fn greet(
+    stream: TcpStream,
+    config: WebSocketConfig,
+    waiting: &Waiting<TcpStream>,
+) -> Result<()> {
     let mut peek = [0; 12];
     let read = stream.peek(&mut peek).await?;
     match peek[..read].starts_with(b"GET /readyz") {
         true => ready(stream).await,
-        false => pair(stream, waiting).await,
+        false => pair(stream, config, waiting).await,
     }
 }
 
-async fn pair<S>(stream: S, waiting: &Waiting<S>) -> Result<()>
+async fn pair<S>(stream: S, config: WebSocketConfig, waiting: &Waiting<S>) -> Result<()>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let mut socket = accept_async_with_config(stream, Some(config())).await?;
+    let mut socket = accept_async_with_config(stream, Some(config)).await?;
     let Some(Ok(Message::Text(name))) = socket.next().await else {
         return Ok(());
     };

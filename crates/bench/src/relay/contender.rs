@@ -33,8 +33,11 @@ const NODE_RELAY: &str = include_str!("../../node/relay.cjs");
 
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// The path is this program.
+    /// The path is this program. With little to read to, so that an idle
+    /// connection holds little.
     Bare(PathBuf),
+    /// The same, reading as much at once as Wakeful does.
+    BareReadingMore(PathBuf),
     /// The directory has `ws` in its `node_modules`.
     Node(PathBuf),
     Wakeful(Wakeful),
@@ -44,6 +47,7 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Bare(_) => "bare relay",
+            Kind::BareReadingMore(_) => "bare, 32 KiB reads",
             Kind::Node(_) => "Node ws",
             Kind::Wakeful(_) => "wakeful",
         }
@@ -52,11 +56,8 @@ impl Kind {
     /// How it is started; of Wakeful, with its owner's token.
     fn prepare(&self, home: &Path, addr: SocketAddr) -> Result<(Command, Option<String>)> {
         match self {
-            Kind::Bare(program) => {
-                let mut command = Command::new(program);
-                command.args(["bare-relay", "--listen", &addr.to_string()]);
-                Ok((command, None))
-            }
+            Kind::Bare(program) => Ok((bare(program, addr, 4 << 10), None)),
+            Kind::BareReadingMore(program) => Ok((bare(program, addr, 32 << 10), None)),
             Kind::Node(packages) => {
                 let script = home.join("relay.cjs");
                 std::fs::write(&script, NODE_RELAY)?;
@@ -218,6 +219,13 @@ impl Relay {
         ensure!(answer.starts_with("HTTP/1.1 201"), "{path}: {answer}");
         Ok(answer)
     }
+}
+
+fn bare(program: &Path, addr: SocketAddr, read_bytes: usize) -> Command {
+    let mut command = Command::new(program);
+    command.args(["bare-relay", "--listen", &addr.to_string()]);
+    command.args(["--read-bytes", &read_bytes.to_string()]);
+    command
 }
 
 fn as_client(token: &str) -> String {

@@ -60,7 +60,13 @@ pub fn run(plan: &Plan, program: &Path) -> Result<()> {
             .into_iter()
             .flat_map(|tls| kinds.iter().map(move |kind| (tls, kind)))
         {
-            if tls && matches!(kind, Kind::Node(_)) {
+            // What is held is compared with what holds the least.
+            let takes_part = match kind {
+                Kind::Bare(_) | Kind::Wakeful(_) => true,
+                Kind::BareReadingMore(_) => false,
+                Kind::Node(_) => !tls,
+            };
+            if !takes_part {
                 continue;
             }
             let held = held(&runtime, kind, tls, plan)?;
@@ -74,7 +80,10 @@ pub fn run(plan: &Plan, program: &Path) -> Result<()> {
 
 /// The first is what the others are compared with.
 fn contenders(plan: &Plan, program: &Path) -> Vec<Kind> {
-    let mut kinds = vec![Kind::Bare(program.to_owned())];
+    let mut kinds = vec![
+        Kind::Bare(program.to_owned()),
+        Kind::BareReadingMore(program.to_owned()),
+    ];
     match &plan.node {
         Some(packages) => kinds.push(Kind::Node(packages.clone())),
         None => eprintln!("no relay on Node: WAKEFUL_TEST_NODE does not say where ws is"),
@@ -159,7 +168,7 @@ fn held(runtime: &Runtime, kind: &Kind, tls: bool, plan: &Plan) -> Result<Held> 
 /// Only Wakeful knows an orderly end.
 fn stop(kind: &Kind, relay: Relay) -> Result<()> {
     match kind {
-        Kind::Bare(_) | Kind::Node(_) => Ok(()),
+        Kind::Bare(_) | Kind::BareReadingMore(_) | Kind::Node(_) => Ok(()),
         Kind::Wakeful(_) => relay.server.stop(),
     }
 }

@@ -52,14 +52,6 @@ impl Throughput {
             rounds_per_second,
         })
     }
-
-    /// Beside another, round by round; the median.
-    fn part_of(&self, other: &Throughput) -> f64 {
-        let rounds = self.rounds_per_second.iter().zip(&other.rounds_per_second);
-        let mut parts: Vec<f64> = rounds.map(|(own, other)| own / other).collect();
-        parts.sort_by(f64::total_cmp);
-        parts.get(parts.len() / 2).copied().unwrap_or(f64::NAN)
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -105,14 +97,15 @@ impl Report {
             self.in_flight
         )?;
         for row in &self.throughput {
-            let bare = self.throughput.iter().find(|bare| bare.pairs == row.pairs);
+            let mut all = self.throughput.iter();
+            let bare = all.find(|bare| bare.pairs == row.pairs).unwrap_or(row);
             writeln!(
                 out,
                 "| {} | {} | {:.0} | {:.2} | {:.0} | {:.0} | {:.2} |",
                 row.pairs,
                 row.relay,
                 row.sample.per_second,
-                row.part_of(bare.unwrap_or(row)),
+                row.sample.per_second / bare.sample.per_second,
                 row.sample.p50_us,
                 row.sample.p99_us,
                 row.sample.server_cpu_us
