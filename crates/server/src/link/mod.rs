@@ -4,12 +4,15 @@
 //!
 //! ```text
 //! open ──► seats ──► authenticate ──► rooms ──► connection ◄──► outbox
+//!                                                   │
+//!                                                  wire
 //! ```
 //!
 //! Nothing that passes is logged, kept or put on the trail; `traffic` counts.
 
 mod authenticate;
 mod connection;
+mod frames;
 mod greeting;
 mod membership;
 pub mod open;
@@ -18,6 +21,7 @@ mod rooms;
 mod seats;
 pub mod sessions;
 pub mod traffic;
+mod wire;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
