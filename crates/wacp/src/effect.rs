@@ -194,6 +194,16 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
                 _ => {}
             }
         }
+        // The coordinator answered in place of the person.
+        Event::GateReentryBlocked(e) => {
+            if let (Some(to), Some(gate)) = (e.asked_by, e.gate) {
+                effects.push(Effect::ReportAnswer {
+                    to,
+                    gate,
+                    answer: e.converted_to,
+                });
+            }
+        }
         Event::EscalationReceived(e) => {
             if let (Party::User(user), false) = (e.owner, e.queued) {
                 effects.push(Effect::ShowEscalation {

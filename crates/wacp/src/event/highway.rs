@@ -72,6 +72,8 @@ pub struct GateTimeout {
 /// The same question was asked again after its fallback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReentryBlocked {
+    /// The delegate that wanted what was handed over, if one did.
+    pub asked_by: Option<WorkspaceId>,
     pub converted_to: Answer,
     /// The gate that was handed to the coordinator, if it was.
     pub gate: Option<GateId>,

@@ -464,6 +464,7 @@ pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool
             .workspace()
             .filter(|id| run.workspace(*id).is_some()),
         GateReentryBlocked {
+            asked_by: gate.asked_by,
             converted_to: if yes { Answer::Approve } else { Answer::Reject },
             gate: Some(id),
             gate_type: gate.gate_type,

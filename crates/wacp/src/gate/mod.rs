@@ -346,7 +346,10 @@ fn reenter(
         .escalated_gates
         .iter()
         .find(|(_, gate)| gate.gate_type == gate_type && gate.subject == subject);
-    let gate = handed.map(|(id, _)| *id);
+    let (gate, asked_by) = match handed {
+        Some((id, gate)) => (Some(*id), gate.asked_by),
+        None => (None, None),
+    };
     let converted_to = match fallback {
         Fallback::Reject => Answer::Reject,
         Fallback::Approve | Fallback::EscalateToCoordinator => Answer::Approve,
@@ -354,6 +357,7 @@ fn reenter(
     stage.push_protocol(
         None,
         GateReentryBlocked {
+            asked_by,
             converted_to,
             gate,
             gate_type,

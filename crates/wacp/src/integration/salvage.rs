@@ -76,9 +76,6 @@ pub fn check<'a>(
     // In place of a parent that has ended, the root takes it.
     let parent = integrator(run, id);
     let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
-    if run.merges.contains_key(&id) {
-        return Err(Refusal::IntegrationUnderWay);
-    }
     let synthesis = salvage.synthesis.as_deref();
     check_merge(run, target, salvage.strategy, &salvage.conflicts, synthesis)?;
     Ok((target, checkpoint))

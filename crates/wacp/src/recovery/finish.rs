@@ -96,9 +96,14 @@ fn children(stage: &mut Stage<'_>) {
     }
 }
 
+fn is_over(stage: &Stage<'_>, id: WorkspaceId) -> bool {
+    let state = stage.state_of(id);
+    state.is_none_or(|state| state.is_terminal() || is_sealed(state))
+}
+
 /// A merge was begun: either all its conflicts were recorded, or it is given up
-/// and begun again. Of one whose conflicts are all settled nobody knows how: the work is done
-/// again, or salvaged.
+/// and begun again. Of one whose conflicts are all settled nobody knows how: the
+/// work is done again, or salvaged. A salvage is given up with its target.
 fn merges(stage: &mut Stage<'_>) {
     let run = stage.run;
     for (source, merge) in &run.merges {
@@ -110,7 +115,7 @@ fn merges(stage: &mut Stage<'_>) {
                 stage.transition(*source, State::Conflicted, trigger, None);
             }
             (Mode::Normal, Some(State::Conflicted)) => {}
-            (Mode::Salvage, _) if found => {}
+            (Mode::Salvage, _) if found && !is_over(stage, merge.target) => {}
             _ => {
                 let (how, reason) = (ResolvedBy::Abandoned, Aborted::Interrupted);
                 integration::salvage::give_up(stage, *source, merge, how, reason);

@@ -128,7 +128,8 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
         Seen::Workspace(target) => sees(run, parent, *target),
         Seen::Resource(resource) => sees_resource(run, parent, resource),
     });
-    if !visible {
+    let equipped = open.mounts.iter().all(|mount| above.mounts.contains(mount));
+    if !visible || !equipped {
         return Err(Refusal::VisibilityNotContained);
     }
     if !open

@@ -439,6 +439,48 @@ fn a_local_trail_is_the_global_one_seen_from_a_workspace() {
     assert!(run == world.run);
 }
 
+/// What stands on a trail is numbered onwards: a number that was given out
+/// already, or lies far beyond what a few lost entries explain, is not believed.
+#[test]
+fn a_number_that_goes_back_or_leaps_is_set_aside_and_a_small_gap_is_not() {
+    let mut world = World::open();
+    let id = world.active();
+    world.emit(id, SignalType::Started);
+    let first = world.entries.iter().find_map(|entry| match &entry.event {
+        Event::SignalEmitted(e) => Some(e.signal),
+        _ => None,
+    });
+    let last = world.run.next.signals;
+    assert!(first.unwrap().0 < last);
+    let leap = 1 << 16;
+    for (number, stands) in [
+        (first.unwrap().0, false),
+        (last - 1, false),
+        (last, true),
+        (last + leap - 1, true),
+        (last + leap, false),
+        (u64::MAX, false),
+    ] {
+        let mut entries = world.entries.clone();
+        let mut again = entries
+            .iter()
+            .rfind(|entry| matches!(entry.event, Event::SignalEmitted(_)))
+            .unwrap()
+            .clone();
+        again.time = Micros(world.run.clock.0 + 1);
+        if let Event::SignalEmitted(e) = &mut again.event {
+            e.signal.0 = number;
+        }
+        entries.push(again);
+        let rebuilt = rebuild(&entries).unwrap();
+        let aside: &[u64] = match stands {
+            true => &[],
+            false => &[entries.len() as u64 - 1],
+        };
+        assert_eq!(rebuilt.quarantined, aside, "{number} after {last}");
+    }
+}
+
 /// A merge of a workspace that, by what is left of the trail, never completed
 /// is set aside with everything that stood on it.
 #[test]
@@ -558,9 +600,12 @@ fn a_clock_that_was_at_the_end_of_time_leaves_room_for_what_follows() {
     let mut world = World::open();
     world.now = Micros(i64::MAX);
     while world.attempt(Principal::Runtime, Command::Tick).is_ok() {}
+    let known = |name| Command::CreateUser { name: text(name) };
+    world.ok(Principal::Operator, known("dan"));
     world.now = Micros(2_000 * SECOND);
-    let name = text("eve");
-    world.ok(Principal::Operator, Command::CreateUser { name });
+    world.ok(Principal::Operator, known("eve"));
+    let times = world.entries.windows(2);
+    assert!(times.into_iter().all(|pair| pair[0].time < pair[1].time));
     let rebuilt = rebuild(&world.entries).unwrap();
     assert!(rebuilt.quarantined.is_empty() && rebuilt.run == world.run);
 }
