@@ -227,7 +227,8 @@ pub fn recovers_once(recovered: &Run, now: Micros) -> Result<(), Wrong> {
     again.entries = recovered.entries;
     if entries.len() != 1 || again != *recovered {
         let made: Vec<&str> = entries.iter().map(|e| e.event.event_type()).collect();
-        let sentence = format!("the second recovery made {made:?}");
+        let first = entries.first();
+        let sentence = format!("the second recovery made {made:?}, first {first:?}");
         return Err(Wrong::new(TWICE, sentence));
     }
     Ok(())

@@ -133,6 +133,11 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
                 && follows(e.first_artifact.0, run.next.artifacts)
                 && run.state_of(e.workspace) == Some(State::Active)
         }
+        // Who is not at work is not replaced.
+        Event::MigrationStarted(e) => matches!(
+            run.state_of(e.workspace),
+            Some(State::Active | State::Blocked)
+        ),
         // A merge stands on its workspace: what was never completed has none.
         Event::IntegrationStarted(e) => {
             e.mode == Mode::Salvage || run.state_of(e.source) == Some(State::Integrating)
