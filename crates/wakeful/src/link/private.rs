@@ -34,11 +34,27 @@ pub fn secret_file(agent_id: &str, given: Option<&Path>) -> Result<PathBuf> {
 pub fn read(file: &Path) -> Result<Zeroizing<String>> {
     let what = || format!("could not read {}", file.display());
     let mode = fs::metadata(file).with_context(what)?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let others = match is_credential(file) {
+        true => 0o037,
+        false => 0o077,
+    };
+    if mode & others != 0 {
         let file = file.display();
         bail!("{file} can be read by others: run chmod 600 {file}");
     }
     Ok(Zeroizing::new(fs::read_to_string(file).with_context(what)?))
+}
+
+/// Whether systemd handed this file over. It does so with an access list for
+/// the service's user, and such a list shows as if the group could read.
+fn is_credential(file: &Path) -> bool {
+    let Some(directory) = std::env::var_os("CREDENTIALS_DIRECTORY") else {
+        return false;
+    };
+    match (fs::canonicalize(directory), fs::canonicalize(file)) {
+        (Ok(directory), Ok(file)) => file.parent() == Some(&directory),
+        _ => false,
+    }
 }
 
 /// The secret of this device, if there is one.
