@@ -109,6 +109,9 @@ impl Auth {
     }
 }
 
+/// The `code` for whoever would be one too many of their person's.
+pub const TOO_MANY_CONNECTIONS: &str = "TOO_MANY_CONNECTIONS";
+
 /// What the server says to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -122,6 +125,9 @@ pub enum AuthResponse {
     },
     Failed {
         error: String,
+        /// There only if it is not the token that is wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
         /// Seconds; there only while nobody at this address is let in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
@@ -140,9 +146,14 @@ impl std::fmt::Debug for AuthResponse {
                 .field("expires_in", expires_in)
                 .field("max_requests", max_requests)
                 .finish_non_exhaustive(),
-            AuthResponse::Failed { error, retry_after } => f
+            AuthResponse::Failed {
+                error,
+                code,
+                retry_after,
+            } => f
                 .debug_struct("Failed")
                 .field("error", error)
+                .field("code", code)
                 .field("retry_after", retry_after)
                 .finish(),
         }
@@ -207,6 +218,7 @@ mod tests {
             (
                 Frame::AuthResponse(AuthResponse::Failed {
                     error: "Invalid token".to_owned(),
+                    code: None,
                     retry_after: Some(600),
                 }),
                 r#"{"type":"auth_response","status":"failed","error":"Invalid token","retry_after":600}"#,
@@ -214,9 +226,18 @@ mod tests {
             (
                 Frame::AuthResponse(AuthResponse::Failed {
                     error: "Invalid token".to_owned(),
+                    code: None,
                     retry_after: None,
                 }),
                 r#"{"type":"auth_response","status":"failed","error":"Invalid token"}"#,
+            ),
+            (
+                Frame::AuthResponse(AuthResponse::Failed {
+                    error: "Too many".to_owned(),
+                    code: Some(TOO_MANY_CONNECTIONS.to_owned()),
+                    retry_after: None,
+                }),
+                r#"{"type":"auth_response","status":"failed","error":"Too many","code":"TOO_MANY_CONNECTIONS"}"#,
             ),
             (Frame::Ping, r#"{"type":"ping"}"#),
             (Frame::Pong, r#"{"type":"pong"}"#),

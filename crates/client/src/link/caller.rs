@@ -86,13 +86,24 @@ impl Caller {
             .request("POST", "/api/v1/auth/session", &[], None)
             .await?;
         let answer = reply.json();
-        match answer["session_token"].as_str() {
-            Some(token) if reply.is_success() => {
-                Caller::connect(server, Auth::session(token)).await
-            }
-            _ => Err(LinkFault::Refused {
-                error: answer["detail"].as_str().unwrap_or_default().to_owned(),
-                retry_after_seconds: reply.retry_after_seconds,
+        let token = answer["session_token"].as_str();
+        let detail = answer["detail"].as_str();
+        let retry_after_seconds = reply.retry_after_seconds;
+        match (token, reply.status) {
+            (Some(token), 200..300) => Caller::connect(server, Auth::session(token)).await,
+            (_, 401 | 403) => Err(LinkFault::Refused {
+                error: detail.unwrap_or("it gave no reason").to_owned(),
+                retry_after_seconds,
+            }),
+            (_, status) => Err(LinkFault::Answered {
+                base: server.base().to_owned(),
+                status,
+                detail: match (detail, status) {
+                    (Some(detail), _) => format!(": {detail}"),
+                    (None, 200..300) => ", and no session".to_owned(),
+                    (None, _) => String::new(),
+                },
+                retry_after_seconds,
             }),
         }
     }

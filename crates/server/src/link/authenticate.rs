@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use account::secret;
 use wakelink::{
     Side,
-    frame::{Auth, AuthResponse, ClientType},
+    frame::{Auth, AuthResponse, ClientType, TOO_MANY_CONNECTIONS},
     relay::Session,
 };
 
@@ -46,7 +46,11 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
         return Err(fail(app, seat.address));
     };
     let Some(room) = link.rooms.enter(&known.owner, &link.limits) else {
-        return Err(failed("This account has too many connections", None));
+        return Err(AuthResponse::Failed {
+            error: "This account has too many connections".to_owned(),
+            code: Some(TOO_MANY_CONNECTIONS.to_owned()),
+            retry_after: None,
+        });
     };
     let (side, agent_id) = match &known.right {
         Right::Client { .. } => (Side::Client, None),
@@ -148,6 +152,7 @@ fn fail(app: &App, address: IpAddr) -> AuthResponse {
 fn failed(error: &str, retry_after: Option<u64>) -> AuthResponse {
     AuthResponse::Failed {
         error: error.to_owned(),
+        code: None,
         retry_after,
     }
 }
