@@ -28,8 +28,10 @@ pub struct Timing {
     /// A connection that lasted so long was good: the next wait is short.
     pub good_after: Duration,
     /// Before a token is tried again that was good once and is now refused.
-    /// Less often than what locks an address out.
+    /// Twice as long each time it is refused again, up to the longest wait:
+    /// a house full of such devices must not lock its own address out.
     pub refused: Duration,
+    pub refused_longest: Duration,
     /// A line on which nothing is heard for so long is dead, whatever the
     /// system says.
     pub silence: Duration,
@@ -41,8 +43,21 @@ impl Default for Timing {
             backoff: Backoff::default(),
             good_after: Duration::from_secs(30),
             refused: Duration::from_secs(300),
+            refused_longest: Duration::from_secs(3600),
             silence: SILENCE,
         }
+    }
+}
+
+impl Timing {
+    /// The wait after so many refusals in a row.
+    fn after_refusals(&self, count: u32) -> Duration {
+        let doubled = 1_u32
+            .checked_shl(count.saturating_sub(1))
+            .unwrap_or(u32::MAX);
+        self.refused
+            .saturating_mul(doubled)
+            .min(self.refused_longest)
     }
 }
 
@@ -87,9 +102,14 @@ impl Device {
     async fn stay(&self) -> LinkFault {
         let mut backoff = self.timing.backoff;
         let mut was_admitted = false;
+        let mut refusals = 0;
         loop {
             let started = Instant::now();
             let fault = self.connection(&mut was_admitted).await;
+            refusals = match &fault {
+                LinkFault::Refused { .. } => refusals + 1,
+                _ => 0,
+            };
             let was_good = started.elapsed() >= self.timing.good_after;
             if was_good || matches!(fault, LinkFault::UsedUp { .. }) {
                 backoff.reset();
@@ -104,7 +124,7 @@ impl Device {
                     return fault;
                 }
                 let told = retry_after_seconds.map(Duration::from_secs);
-                wait += told.unwrap_or(self.timing.refused);
+                wait += told.unwrap_or_else(|| self.timing.after_refusals(refusals));
             }
             tracing::warn!(
                 wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
@@ -180,4 +200,17 @@ fn fresh_draw() -> Option<Draw> {
 /// Without random bytes, all wait equally long: worse, and still right.
 fn random_share() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_stays_refused_is_tried_less_and_less_often() {
+        let timing = Timing::default();
+        let waits = [1, 2, 3, 4, 5, 6, 40, u32::MAX].map(|count| timing.after_refusals(count));
+        let expected = [300, 600, 1200, 2400, 3600, 3600, 3600, 3600].map(Duration::from_secs);
+        assert_eq!(waits, expected);
+    }
 }

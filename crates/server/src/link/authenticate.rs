@@ -6,7 +6,7 @@ use account::secret;
 use wakelink::{
     Side,
     frame::{Auth, AuthResponse, ClientType, TOO_MANY_CONNECTIONS},
-    relay::Session,
+    relay::{Code, Session},
 };
 
 use super::{
@@ -42,15 +42,17 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
         app.failures.count(seat.address);
         return Err(failed("Too many failures: try again later", Some(wait)));
     }
-    let Some(known) = know(app, auth).await else {
-        return Err(fail(app, seat.address));
+    let known = match know(app, auth).await {
+        Some(known) => known,
+        None if is_ended(auth) => {
+            let code = Code::SessionExpired;
+            return Err(refused(code.sentence(), code.as_str()));
+        }
+        None => return Err(fail(app, seat.address)),
     };
     let Some(room) = link.rooms.enter(&known.owner, &link.limits) else {
-        return Err(AuthResponse::Failed {
-            error: "This account has too many connections".to_owned(),
-            code: Some(TOO_MANY_CONNECTIONS.to_owned()),
-            retry_after: None,
-        });
+        let sentence = "This account has too many connections";
+        return Err(refused(sentence, TOO_MANY_CONNECTIONS));
     };
     let (side, agent_id) = match &known.right {
         Right::Client { .. } => (Side::Client, None),
@@ -137,6 +139,25 @@ fn by_device_token(app: &App, token: &str, agent_id: &str) -> Option<Known> {
         // same form as for everyone, and opens nothing.
         session_token: fresh::draw(secret::Kind::LinkSession).ok()?.0,
     })
+}
+
+/// Whether this is a session that is over. A token of 256 random bits is not
+/// guessed: one that is spelled as we spell them and not known was good once,
+/// before a restart perhaps, and is no failure of the house it comes from.
+fn is_ended(auth: &Auth) -> bool {
+    let token = auth.session_token.as_deref();
+    auth.api_token.is_none()
+        && ClientType::parse(&auth.client_type) == Some(ClientType::Client)
+        && token.is_some_and(|token| secret::Kind::LinkSession.is_spelled(token))
+}
+
+/// Not let in, for a reason that is no failure.
+fn refused(error: &str, code: &str) -> AuthResponse {
+    AuthResponse::Failed {
+        error: error.to_owned(),
+        code: Some(code.to_owned()),
+        retry_after: None,
+    }
 }
 
 /// A failure counts against the address it came from.
