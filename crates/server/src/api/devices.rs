@@ -124,10 +124,11 @@ pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<
     }
     let command = Command::RemoveAgent {
         actor: remover.actor,
-        agent_id,
+        agent_id: agent_id.clone(),
         as_owner: is_owner,
     };
     app.engine.submit(command).await?;
+    app.link.traffic.forget(&agent_id);
     Ok(())
 }
 

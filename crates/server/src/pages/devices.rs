@@ -74,7 +74,7 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
             @if !linked.online {
                 @match linked.last_seen_at {
                     Some(at) => { "last seen " (when::ago(at, now)) "; " },
-                    None => "not seen since the server started; ",
+                    None => "never seen; ",
                 }
             }
             "token made " (when::ago(linked.issued_at, now)) ". "
@@ -85,7 +85,7 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
 
 fn relayed(sums: &Sums) -> String {
     format!(
-        "Relayed since the server started: {} to it ({}), {} from it ({}), {} refused.",
+        "Relayed: {} to it ({}), {} from it ({}), {} refused.",
         sums.to_device,
         size(sums.to_device_bytes),
         sums.from_device,

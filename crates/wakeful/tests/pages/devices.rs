@@ -10,7 +10,7 @@ use crate::{
     harness::{House, eventually},
 };
 
-const NOT_SEEN: &str = "not seen since the server started";
+const NOT_SEEN: &str = "never seen";
 
 /// One end of the relay.
 struct Wire(WebSocketStream<TcpStream>);
@@ -110,11 +110,16 @@ async fn whose_device_it_is_sees_it_come_and_go_and_how_much_passed() {
     client.hear().await;
     until_shown(&ann, "1 refused").await;
 
-    // What is not kept is not made up.
+    // All of that is kept.
     house.stop();
     house.serve().await;
-    let ann = Browser::of(&house, "ann").await;
-    assert!(ann.page("/agents").await.contains(NOT_SEEN));
+    let page = Browser::of(&house, "ann").await.page("/agents").await;
+    for words in [
+        "last seen <time",
+        "1 to it (3 kB), 1 from it (11 bytes), 1 refused",
+    ] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
 }
 
 #[tokio::test]
