@@ -317,3 +317,33 @@ async fn a_limit_of_nothing_and_one_that_does_not_exist_are_refused_at_the_start
         assert!(said.unwrap_err().contains(word));
     }
 }
+
+// The client's side of its HTTP/2 connection must live while the server ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_takes_all_connections_leaves_files_for_the_rest_of_the_server() {
+    let mut scene = Scene::start().await;
+    scene.house.stop();
+    scene.house.prelude = Some("ulimit -n 128");
+    scene.serve().await;
+    let mut taken = Vec::new();
+    let refused = loop {
+        match scene.trust.try_connect().await {
+            Ok(wire) => taken.push(wire),
+            Err(Error::Http(response)) => break response.status(),
+            Err(error) => panic!("{error} after {}", taken.len()),
+        }
+        assert!(taken.len() <= 128);
+    };
+    assert_eq!((refused.as_u16(), taken.len()), (503, 64));
+    let agents = scene.house.get("/api/v1/agents", &scene.ann).await;
+    assert_eq!(agents.status, 200);
+    drop(taken);
+    // Where only the usual limit is low, it is raised.
+    scene.house.stop();
+    scene.house.prelude = Some("ulimit -Sn 128");
+    scene.serve().await;
+    let mut taken = Vec::new();
+    for _ in 0..150 {
+        taken.push(scene.trust.connect().await);
+    }
+}
