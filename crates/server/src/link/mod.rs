@@ -24,6 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::broadcast;
 use trail::Micros;
 use wakelink::relay::{Limits, Lockout, Moment, Session};
 
@@ -31,6 +32,9 @@ use crate::{App, Problem, api::fresh};
 
 /// How long connections may take to end with the server.
 const GOODBYE: Duration = Duration::from_secs(3);
+
+/// Changes of presence that a page may be late by; then it misses some.
+const PRESENCES: usize = 1024;
 
 #[derive(Debug)]
 pub struct Link {
@@ -41,6 +45,15 @@ pub struct Link {
     rooms: rooms::Rooms,
     seats: Arc<seats::Seats>,
     pub traffic: traffic::Ledger,
+    presence: broadcast::Sender<Presence>,
+}
+
+/// A device came or went: for its owner's pages. Clients are told by the relay.
+#[derive(Clone, Debug)]
+pub struct Presence {
+    pub owner: Arc<str>,
+    pub agent_id: Arc<str>,
+    pub online: bool,
 }
 
 /// A session that was just opened.
@@ -59,6 +72,7 @@ impl Link {
             rooms: rooms::Rooms::default(),
             seats: Arc::default(),
             traffic: traffic::Ledger::default(),
+            presence: broadcast::Sender::new(PRESENCES),
             limits,
         }
     }
@@ -73,6 +87,20 @@ impl Link {
 
     fn lockout<T>(&self, look: impl FnOnce(&mut Lockout) -> T) -> T {
         look(&mut self.lockout.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note_presence(&self, owner: &Arc<str>, agent_id: &Arc<str>, online: bool) {
+        // Nobody may be looking.
+        let _ = self.presence.send(Presence {
+            owner: Arc::clone(owner),
+            agent_id: Arc::clone(agent_id),
+            online,
+        });
+    }
+
+    /// Every device's coming and going from now on.
+    pub fn presences(&self) -> broadcast::Receiver<Presence> {
+        self.presence.subscribe()
     }
 
     /// Connections now.

@@ -2,8 +2,7 @@
 //! relay, and its token. That is the business of the person it belongs to. Who
 //! administers sees that it is there and can take it away, and nothing more.
 //!
-//! Presence is not on the log that pages listen to: it is as it was when the
-//! page was made.
+//! Presence is not on the log; pages hear of it beside the log (`api/events.rs`).
 
 use account::{Agent, Key};
 use axum::{
@@ -69,12 +68,14 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
     html! {
         code { (linked.token_id) } " "
         span .mark { "device" } " "
-        span .mark { @if linked.online { span .dot {} "online" } @else { "offline" } } " "
+        span .mark data-presence { @if linked.online { span .dot {} "online" } @else { "offline" } } " "
         span .about {
-            @if !linked.online {
-                @match linked.last_seen_at {
-                    Some(at) => { "last seen " (when::ago(at, now)) "; " },
-                    None => "never seen; ",
+            span data-seen {
+                @if !linked.online {
+                    @match linked.last_seen_at {
+                        Some(at) => { "last seen " (when::ago(at, now)) "; " },
+                        None => "never seen; ",
+                    }
                 }
             }
             "token made " (when::ago(linked.issued_at, now)) ". "
@@ -129,7 +130,7 @@ pub fn what_is_seen() -> Markup {
                 "So it sees no command, no answer, no key, and no hardware address of a machine that is woken. "
                 "It keeps the device's token, which opens the relay and nothing else."
             }
-            p .hint { "Online and offline are as they were when this page was loaded." }
+            p .hint { "Whether a device is online is shown as it changes; the sums are those of when this page was loaded." }
         }
     }
 }

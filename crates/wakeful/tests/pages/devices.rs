@@ -296,3 +296,45 @@ async fn a_device_of_any_name_is_shown_as_text_and_its_forms_mean_it() {
         assert!(ann.page("/agents").await.contains("No agent yet."));
     }
 }
+
+/// The live events of the one whose token this is, as they are written.
+struct Live(reqwest::Response, String);
+
+impl Live {
+    async fn of(house: &House, token: &str) -> Live {
+        let address = format!("{}/api/v1/events", house.address());
+        let response = house.http.get(address).bearer_auth(token).send().await;
+        let mut live = Live(response.unwrap(), String::new());
+        live.hears("id: ").await;
+        live
+    }
+
+    async fn hears(&mut self, words: &str) {
+        while !self.1.contains(words) {
+            let more = self.0.chunk().await.unwrap().expect("the stream ended");
+            self.1.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_its_owner_hear_when_a_device_comes_and_goes_and_nobody_elses() {
+    let (house, ann_token) = House::start().await;
+    let bob_token = house.user("bob", "owner");
+    let token = add(&house, &ann_token, "lamp").await;
+    let mut ann = Live::of(&house, &ann_token).await;
+    let mut bob = Live::of(&house, &bob_token).await;
+    let said = |online: bool| {
+        format!("event: agent_status\ndata: {{\"agent_id\":\"lamp\",\"online\":{online}}}\n\n")
+    };
+    let device = Wire::device(&house, "lamp", &token).await;
+    ann.hears(&said(true)).await;
+    // A second connection takes the place of the first: nobody came or went.
+    let second = Wire::device(&house, "lamp", &token).await;
+    drop((device, second));
+    ann.hears(&said(false)).await;
+    assert_eq!(ann.1.matches("agent_status").count(), 2, "{}", ann.1);
+    add(&house, &ann_token, "door").await;
+    bob.hears("door").await;
+    assert!(!bob.1.contains("agent_status"), "{}", bob.1);
+}

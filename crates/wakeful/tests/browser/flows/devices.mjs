@@ -115,8 +115,10 @@ await flow("devices", async (stage) => {
       }
     }
 
-    // Gone.
+    // Gone: a page that is open says so by itself.
     await machine.stop();
+    await eventually("a page hears that a device went", async () => (await device.innerText()).includes("offline"));
+    holds((await device.innerText()).includes("last seen just now"), `an open page shows that a device went, ${at}`);
     await reads(["offline", "last seen", " s ago"], "a device that went was last seen a moment ago");
 
     // A new token: the old one is out at once, the new one opens.
