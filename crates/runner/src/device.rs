@@ -10,7 +10,7 @@ use client::{
 };
 use tokio::time::{Instant, sleep};
 use wakelink::{
-    Secret,
+    Hello, Secret,
     device::{Heard, Sessions},
     ewsp::Draw,
 };
@@ -20,6 +20,31 @@ use crate::Hands;
 /// What the relay says of a token that is not one; whatever else it refuses
 /// for may pass.
 const INVALID_TOKEN: &str = "Invalid token";
+
+/// Hellos that are answered in one second. The relay lets in whoever has a token
+/// of the owner's; they must not take all of the device's time.
+const HELLOS: u32 = 32;
+
+/// How many hellos were answered lately.
+#[derive(Debug, Default)]
+struct Hellos {
+    second: u64,
+    answered: u32,
+}
+
+impl Hellos {
+    /// Whether one more is answered.
+    fn may_answer(&mut self, now: Duration) -> bool {
+        if self.second != now.as_secs() {
+            *self = Hellos {
+                second: now.as_secs(),
+                answered: 0,
+            };
+        }
+        self.answered += 1;
+        self.answered <= HELLOS
+    }
+}
 
 /// How patient a device is.
 #[derive(Clone, Copy, Debug)]
@@ -144,12 +169,17 @@ impl Device {
         *was_admitted = true;
         tracing::info!(agent_id = %self.agent_id, server = self.server.base(), "online");
         let mut sessions = Sessions::new(&self.agent_id, self.secret.clone());
+        let mut hellos = Hellos::default();
         let connected = Instant::now();
         loop {
             let text = match socket.next().await {
                 Ok(text) => text,
                 Err(fault) => return fault,
             };
+            if Hello::read(&text).is_ok() && !hellos.may_answer(connected.elapsed()) {
+                tracing::debug!("a hello too many was dropped");
+                continue;
+            }
             for reply in self.replies(&mut sessions, &text, connected).await {
                 if let Err(fault) = socket.send(reply).await {
                     return fault;
@@ -205,6 +235,16 @@ fn random_share() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn so_many_hellos_are_answered_in_a_second() {
+        let mut hellos = Hellos::default();
+        for second in [0, 1, 5] {
+            let now = Duration::from_millis(second * 1000 + 300);
+            let answered = (0..1000).filter(|_| hellos.may_answer(now)).count();
+            assert_eq!(answered, HELLOS as usize);
+        }
+    }
 
     #[test]
     fn a_token_that_stays_refused_is_tried_less_and_less_often() {

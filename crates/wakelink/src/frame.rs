@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::object;
+
 /// A frame, told apart by its `type`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -19,7 +21,7 @@ pub enum Frame {
 
 impl Frame {
     pub fn read(text: &str) -> serde_json::Result<Frame> {
-        serde_json::from_str(text)
+        object(text.as_bytes())
     }
 
     pub fn text(&self) -> String {
@@ -190,6 +192,9 @@ pub struct Error {
     pub code: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The session that a packet named which went nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
 }
 
 #[cfg(test)]
@@ -262,6 +267,7 @@ mod tests {
                     error: "Session request limit exceeded".to_owned(),
                     code: "LIMIT_EXCEEDED".to_owned(),
                     request_id: None,
+                    sid: None,
                 }),
                 r#"{"type":"error","error":"Session request limit exceeded","code":"LIMIT_EXCEEDED"}"#,
             ),
@@ -270,6 +276,21 @@ mod tests {
             assert_eq!(frame.text(), text);
             assert_eq!(Frame::read(text).unwrap(), frame);
         }
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_frame() {
+        for text in [
+            r#"["auth","wl_x",null,"client"]"#,
+            r#" ["ping"]"#,
+            r#""ping""#,
+            "null",
+            "",
+        ] {
+            assert!(Frame::read(text).is_err(), "{text}");
+        }
+        let spaced = " \r\n\t{\"type\":\"ping\"}";
+        assert_eq!(Frame::read(spaced).unwrap(), Frame::Ping);
     }
 
     #[test]

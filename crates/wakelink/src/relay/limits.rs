@@ -45,6 +45,9 @@ pub struct Limits {
     pub account_frames_at_once: u32,
     /// Sessions between one client and devices; the oldest makes room.
     pub sids_per_connection: usize,
+    /// New ones that one client may begin; each costs a device a handshake.
+    pub sids_per_second: u32,
+    pub sids_at_once: u32,
 }
 
 impl Default for Limits {
@@ -70,6 +73,8 @@ impl Default for Limits {
             account_frames_per_second: 2_000,
             account_frames_at_once: 4_000,
             sids_per_connection: 256,
+            sids_per_second: 4,
+            sids_at_once: 16,
         }
     }
 }
@@ -108,6 +113,8 @@ impl Limits {
                 u64::from(self.account_frames_at_once),
             ),
             ("sids-per-connection", self.sids_per_connection as u64),
+            ("sids-per-second", u64::from(self.sids_per_second)),
+            ("sids-at-once", u64::from(self.sids_at_once)),
         ];
         named
             .into_iter()
