@@ -12,6 +12,7 @@ mod authenticate;
 mod connection;
 mod greeting;
 mod membership;
+mod meter;
 pub mod open;
 mod outbox;
 mod rooms;

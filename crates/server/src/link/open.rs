@@ -15,13 +15,18 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{connection, seats::Full};
+use wakelink::relay::Pace;
+
+use super::{connection, meter::Metered, seats::Full};
 use crate::{App, Problem, transport::Peer};
 
 /// Read at once. An idle connection has so much of it in memory.
 const READ_BYTES: usize = 4 << 10;
 /// Gathered before it is written; no memory until it is used.
 const WRITE_BYTES: usize = 16 << 10;
+
+/// For each frame that one may send, so many fragments or control frames.
+const PIECES: u32 = 16;
 
 pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> Response {
     let key = match key(request.version(), request.headers()) {
@@ -45,7 +50,12 @@ pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> R
             .max_write_buffer_size(2 * WRITE_BYTES + 2 * frame_bytes)
             .max_message_size(Some(frame_bytes))
             .max_frame_size(Some(frame_bytes));
-        let io = TokioIo::new(upgraded);
+        let limits = &app.link.limits;
+        let pieces = Pace::new(
+            limits.frames_per_second.saturating_mul(PIECES),
+            limits.frames_at_once.saturating_mul(PIECES),
+        );
+        let io = Metered::new(TokioIo::new(upgraded), pieces);
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         // A task of its own: this one holds more than an idle connection needs.
         tokio::spawn(connection::serve(app, seat, socket));
