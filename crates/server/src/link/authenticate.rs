@@ -93,7 +93,11 @@ async fn by_token(app: &App, token: &str) -> Option<Known> {
     let accounts = app.shared().accounts();
     let user = accounts.user_by_token(&hash)?;
     let token_id = accounts.token_id(&hash)?;
-    let opened = app.link.open_session(&user.name, token_id).await.ok()?;
+    let opened = app
+        .link
+        .open_session(&user.name, token_id, true)
+        .await
+        .ok()?;
     let owner: Arc<str> = user.name.as_str().into();
     Some(Known {
         right: Right::Client {

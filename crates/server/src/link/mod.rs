@@ -114,8 +114,14 @@ impl Link {
         self.rooms.is_online(owner, agent_id)
     }
 
-    /// A session for someone who was recognised by this token.
-    pub async fn open_session(&self, name: &str, token_id: &str) -> Result<Opened, Problem> {
+    /// A session for someone who was recognised by this token, and who asked
+    /// for it or not.
+    pub async fn open_session(
+        &self,
+        name: &str,
+        token_id: &str,
+        unasked: bool,
+    ) -> Result<Opened, Problem> {
         let now = self.now();
         let (token, hash) = fresh::draw(account::secret::Kind::LinkSession)?;
         let session = self.new_session(now);
@@ -123,6 +129,7 @@ impl Link {
             name: name.into(),
             token_id: token_id.into(),
             session: Arc::clone(&session),
+            unasked,
         };
         self.sessions.keep(hash, held, now).await;
         Ok(Opened { token, session })
