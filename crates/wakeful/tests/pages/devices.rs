@@ -297,6 +297,19 @@ async fn a_device_of_any_name_is_shown_as_text_and_its_forms_mean_it() {
     }
 }
 
+#[tokio::test]
+async fn a_link_that_a_browser_follows_shows_no_token() {
+    let (house, ann_token) = House::start().await;
+    add(&house, &ann_token, "lamp").await;
+    let ann = Browser::of(&house, "ann").await;
+    assert_eq!(ann.get("/api/v1/agents").await.status, 200);
+    let export = "/api/v1/agents/lamp/export";
+    assert_eq!(ann.get(export).await.status, 401);
+    let read = house.entries(&ann_token, "device_token_exported").await;
+    assert!(read.is_empty(), "{read:?}");
+    assert_eq!(house.get(export, &ann_token).await.status, 200);
+}
+
 /// The live events of the one whose token this is, as they are written.
 struct Live(reqwest::Response, String);
 
