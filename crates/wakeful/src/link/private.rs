@@ -76,9 +76,45 @@ pub fn write_secret(agent_id: &str, secret: &Secret, file: &Path) -> Result<()> 
     write(&secret.uri(agent_id), file)
 }
 
+/// How a device's token begins.
+pub const DEVICE_TOKEN: &str = "wld_";
+
+/// The device's token in a file, which the server need not be asked about if it
+/// is none.
+pub fn read_device_token(file: &Path) -> Result<Zeroizing<String>> {
+    let text = read(file)?;
+    match text.trim() {
+        token if token.starts_with(DEVICE_TOKEN) => Ok(Zeroizing::new(token.to_owned())),
+        _ => bail!(
+            "{} holds no token of a device ({DEVICE_TOKEN}…): `wakeful link token` gives it",
+            file.display()
+        ),
+    }
+}
+
+/// Makes sure that a file can be written, and writes nothing.
+pub fn make_room(file: &Path) -> Result<()> {
+    room(file).map(drop)
+}
+
 /// Keeps a line: whole in a new file for its owner alone, then in its place.
 pub fn write(text: &str, file: &Path) -> Result<()> {
     let what = || format!("could not write {}", file.display());
+    let mut written = room(file)?;
+    written
+        .write_all(format!("{text}\n").as_bytes())
+        .and_then(|()| written.as_file().sync_all())
+        .with_context(what)?;
+    written.persist(file).with_context(what)?;
+    Ok(())
+}
+
+/// A new file beside it.
+fn room(file: &Path) -> Result<tempfile::NamedTempFile> {
+    let what = || format!("could not write {}", file.display());
+    if file.is_dir() {
+        bail!("could not write {}: it is a directory", file.display());
+    }
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -88,11 +124,5 @@ pub fn write(text: &str, file: &Path) -> Result<()> {
         .mode(0o700)
         .create(directory)
         .with_context(what)?;
-    let mut written = tempfile::NamedTempFile::new_in(directory).with_context(what)?;
-    written
-        .write_all(format!("{text}\n").as_bytes())
-        .and_then(|()| written.as_file().sync_all())
-        .with_context(what)?;
-    written.persist(file).with_context(what)?;
-    Ok(())
+    tempfile::NamedTempFile::new_in(directory).with_context(what)
 }

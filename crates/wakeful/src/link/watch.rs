@@ -39,10 +39,14 @@ pub async fn watch(place: &Place) -> Result<Ending> {
 /// Ends only when the server refuses us.
 async fn follow(place: &Place, server: &Server) -> Result<(), LinkFault> {
     let mut backoff = Backoff::default();
+    let mut was_lost = false;
     let mut known = std::collections::BTreeMap::new();
     loop {
         let fault = match Caller::sign_in(server).await {
             Ok(mut caller) => loop {
+                if std::mem::take(&mut was_lost) {
+                    say("connected again");
+                }
                 match caller.changed().await {
                     Ok(change) => {
                         backoff.reset();
@@ -71,6 +75,7 @@ async fn follow(place: &Place, server: &Server) -> Result<(), LinkFault> {
             line(&fault.to_string()),
             wait.as_secs_f64()
         ));
+        was_lost = true;
         tokio::time::sleep(wait).await;
     }
 }
