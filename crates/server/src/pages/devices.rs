@@ -123,7 +123,7 @@ pub fn what_is_seen() -> Markup {
             h2 #seen-title { "What this server sees of a device" }
             p {
                 "Who talks to which device, from which address, when, and how much. "
-                "The sums are counted here, and put on the trail once an hour at the most."
+                "The sums are counted here, and put on the trail once an hour at the most, where the owners of this server can read them."
             }
             p {
                 "Never what is said: client and device seal it with a secret that this server does not have. "
