@@ -116,6 +116,16 @@ fn removal(agent: &Agent, keys: &[&Key], signed: &Signed, now: Micros) -> Markup
     sure("Remove", consequence, form)
 }
 
+/// Said to whoever may have one.
+pub fn how_to_add() -> Markup {
+    html! {
+        p .hint {
+            "A machine behind a router can be a device, which you command from anywhere: "
+            code { "wakeful link add NAME" } ", then " code { "wakeful link pair NAME" } " on the machine."
+        }
+    }
+}
+
 /// Said where devices are shown.
 pub fn what_is_seen() -> Markup {
     html! {

@@ -82,7 +82,10 @@ async fn whose_device_it_is_sees_it_come_and_go_and_how_much_passed() {
     ] {
         assert!(page.contains(words), "{words} in {page}");
     }
-    assert!(!page.contains("No key works."), "{page}");
+    for misplaced in ["No key works.", "No delivery yet", "/prompt\""] {
+        assert!(!page.contains(misplaced), "{misplaced} in {page}");
+    }
+    assert!(page.contains("wakeful link add NAME"), "{page}");
 
     let mut device = Wire::device(&house, "lamp", &token).await;
     until_shown(&ann, "online</span>").await;
