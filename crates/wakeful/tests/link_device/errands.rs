@@ -2,9 +2,10 @@
 //! is in the way when something else answers in the server's place.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
+    process::Stdio,
 };
 
 use serde_json::json;
@@ -161,4 +162,20 @@ async fn everyone_renews_their_own_token_from_a_shell() {
     );
     scene.ann = ann;
     assert!(scene.done(&["user", "token", "bob"]).starts_with("wl_"));
+}
+
+#[tokio::test]
+async fn who_watches_goes_on_while_a_proxy_has_no_server_behind_it() {
+    let scene = Scene::start().await;
+    let away = portal("503 Service Unavailable", "");
+    let mut watch = scene.command(&["link", "watch", "--server", &away]);
+    watch.env_remove("WAKEFUL_DATA").stderr(Stdio::piped());
+    let mut watch = watch.spawn().unwrap();
+    let mut lines = BufReader::new(watch.stderr.take().unwrap()).lines();
+    for _ in 0..2 {
+        let line = lines.next().expect("it ended").unwrap();
+        assert!(line.contains("answered 503; trying again in"), "{line}");
+    }
+    watch.kill().unwrap();
+    watch.wait().unwrap();
 }
