@@ -35,6 +35,21 @@ pub fn free_addr() -> Result<SocketAddr> {
 impl Running {
     /// Runs `command`, which listens on `addr`, and waits until it is ready.
     pub fn start(command: &mut Command, addr: SocketAddr, log: &Path) -> Result<Self> {
+        Running::start_until(ready, command, addr, log)
+    }
+
+    /// The same for one that speaks TLS: it is ready when it listens.
+    pub fn start_listening(command: &mut Command, addr: SocketAddr, log: &Path) -> Result<Self> {
+        let listens = |addr| TcpStream::connect(addr).is_ok();
+        Running::start_until(listens, command, addr, log)
+    }
+
+    fn start_until(
+        ready: impl Fn(SocketAddr) -> bool,
+        command: &mut Command,
+        addr: SocketAddr,
+        log: &Path,
+    ) -> Result<Self> {
         let out = File::create(log)?;
         let began = Instant::now();
         let child = command

@@ -37,13 +37,19 @@ enum Command {
     Wake(Wake),
     /// How long each page takes, and how large it is.
     Pages(Pages),
-    /// Packets between devices and clients, beside a bare relay.
+    /// Packets between devices and clients, beside a bare relay and one on Node.
     Relay(RelayPlan),
     /// The bare relay, as its own process.
     #[command(hide = true)]
     BareRelay {
         #[arg(long)]
         listen: SocketAddr,
+        #[arg(long)]
+        read_bytes: usize,
+        #[arg(long, requires = "tls_key")]
+        tls_cert: Option<PathBuf>,
+        #[arg(long, requires = "tls_cert")]
+        tls_key: Option<PathBuf>,
     },
     /// The plain server, as its own process.
     #[command(hide = true)]
@@ -143,8 +149,15 @@ fn main() -> Result<ExitCode> {
         Command::Wake(arguments) => wake(arguments),
         Command::Pages(arguments) => pages(arguments),
         Command::Relay(arguments) => relay(arguments),
-        Command::BareRelay { listen } => {
-            tokio::runtime::Runtime::new()?.block_on(relay::serve_bare(listen))?;
+        Command::BareRelay {
+            listen,
+            read_bytes,
+            tls_cert,
+            tls_key,
+        } => {
+            let files = tls_cert.zip(tls_key);
+            let tls = files.map(|(certificate, key)| relay::Files { certificate, key });
+            tokio::runtime::Runtime::new()?.block_on(relay::serve_bare(listen, read_bytes, tls))?;
             Ok(ExitCode::SUCCESS)
         }
         Command::PlainServer { data, listen } => {
@@ -185,6 +198,7 @@ fn relay(arguments: RelayPlan) -> Result<ExitCode> {
     let (beside, target) = places(&program)?;
     let plan = relay::Plan {
         wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        node: std::env::var_os("WAKEFUL_TEST_NODE").map(PathBuf::from),
         pairs: arguments.pairs,
         in_flight: arguments.in_flight.max(1),
         idle: arguments.idle,

@@ -77,7 +77,10 @@ pub fn told(
         Effect::TakeSnapshot { .. }
         | Effect::ShowGate { .. }
         | Effect::ShowEscalation { .. }
-        | Effect::HideGate { .. } => {}
+        | Effect::HideGate { .. }
+        | Effect::HideEscalation { .. }
+        | Effect::ReportAnswer { .. }
+        | Effect::ReportEscalation { .. } => {}
     }
     next
 }

@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(recovers_once(&world.run, world.now), Ok(()));
         let id = active(&world).unwrap();
         let signal = SignalType::Blocked;
-        world.run.owed.insert(id, Owed { signal });
+        world.run.owed.insert(id, Owed::Signal(signal));
         let wrong = recovers_once(&world.run, world.now).unwrap_err();
         assert_eq!(wrong.claim, TWICE);
     }

@@ -37,6 +37,8 @@ pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejec
     stage.actor = role::delegation::actor(run, principal);
     if !matches!(order.command, Command::StartRun(_)) {
         may_proceed(&stage, &order.command)?;
+    }
+    if run.setup.is_some() {
         is_known(run, principal)?;
     }
     dispatch(&mut stage, principal, &order.command)?;

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::{
+    escalation::Response,
     event::{Entry, Event, Resolver, Undeliverable},
     gate::Answer,
     id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
@@ -36,12 +37,27 @@ pub enum Effect {
         from: WorkspaceId,
         envelope: EnvelopeId,
     },
+    /// Tell a delegate what became of its question.
+    ReportAnswer {
+        to: WorkspaceId,
+        gate: GateId,
+        answer: Answer,
+    },
+    /// Tell an agent what became of its escalation. An answer in words comes as
+    /// an envelope besides.
+    ReportEscalation {
+        to: WorkspaceId,
+        signal: SignalId,
+        response: Response,
+    },
     /// Show a gate to the people who may answer it.
     ShowGate { gate: GateId },
     /// A gate needs no answer any more.
     HideGate { gate: GateId },
     /// Show an escalation to its owner.
     ShowEscalation { user: UserId, signal: SignalId },
+    /// An escalation needs no answer any more.
+    HideEscalation { signal: SignalId },
     /// Tell the coordinator's agent something it must decide about.
     TellCoordinator(Notice),
 }
@@ -149,6 +165,12 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
                 }));
             }
         }
+        // Accepted, and turned down at a gate.
+        Event::EnvelopeRejected(e) => {
+            if let (Some(from), Some(envelope)) = (e.from, e.envelope) {
+                effects.push(Effect::ReportUndeliverable { from, envelope });
+            }
+        }
         Event::SignalDelivered(e) => effects.push(Effect::DeliverSignal {
             to: e.delivered_to,
             signal: e.signal,
@@ -157,6 +179,13 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::GateResolved(e) => {
             effects.push(Effect::HideGate { gate: e.gate });
             let handed = run.escalated_gates.contains_key(&e.gate);
+            if let Some(to) = e.asked_by.filter(|_| !handed) {
+                effects.push(Effect::ReportAnswer {
+                    to,
+                    gate: e.gate,
+                    answer: e.action,
+                });
+            }
             match (e.action, e.resolver) {
                 (Answer::Reject, Resolver::Fallback) if handed => {
                     effects.push(Tell(Notice::GateHandedOver { gate: e.gate }));
@@ -173,8 +202,18 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
                 });
             }
         }
-        Event::EscalationResolved(e) if e.response.is_handed_over() => {
-            effects.push(Tell(Notice::EscalationHandedOver { signal: e.signal }));
+        Event::EscalationResolved(e) => {
+            effects.push(Effect::HideEscalation { signal: e.signal });
+            if e.response != Response::Invalidated {
+                effects.push(Effect::ReportEscalation {
+                    to: e.workspace,
+                    signal: e.signal,
+                    response: e.response,
+                });
+            }
+            if e.response.is_handed_over() {
+                effects.push(Tell(Notice::EscalationHandedOver { signal: e.signal }));
+            }
         }
         Event::WorkspaceOwnershipTransferred(e) => {
             // What was asked of the old owner is now asked of the new one.

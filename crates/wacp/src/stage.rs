@@ -73,13 +73,16 @@ macro_rules! number {
     };
 }
 
+/// No clock is believed beyond this moment, so that there is always a later one.
+const LATEST: Micros = Micros(i64::MAX / 2);
+
 impl<'a> Stage<'a> {
     pub fn new(run: &'a Run, actor: Actor, now: Micros) -> Stage<'a> {
         Stage {
             run,
             actor,
             asker: None,
-            now: now.max(run.clock),
+            now: now.min(LATEST).max(run.clock),
             last: run.clock,
             next: run.next,
             entries: Vec::new(),

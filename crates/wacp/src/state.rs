@@ -83,7 +83,8 @@ pub struct Run {
     pub merges: BTreeMap<WorkspaceId, Merge>,
     /// (target, source) of the same.
     pub merge_targets: BTreeSet<(WorkspaceId, WorkspaceId)>,
-    /// What has been merged into each workspace that has not ended.
+    /// What each workspace that has not ended holds of a resource: what it made
+    /// itself or what was merged into it, whichever came last.
     #[serde(with = "pairs")]
     pub merged: BTreeMap<(WorkspaceId, Text), Merged>,
 }

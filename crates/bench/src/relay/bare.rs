@@ -10,39 +10,62 @@ use std::{
 
 use anyhow::Result;
 use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::{
     WebSocketStream, accept_async_with_config,
     tungstenite::{Message, protocol::WebSocketConfig},
 };
 
-type Socket = WebSocketStream<TcpStream>;
-type Waiting = Arc<Mutex<HashMap<String, Socket>>>;
+use super::road::{Files, acceptor};
 
-pub async fn serve(listen: SocketAddr) -> Result<()> {
+type Waiting<S> = Arc<Mutex<HashMap<String, WebSocketStream<S>>>>;
+
+pub async fn serve(listen: SocketAddr, read_bytes: usize, tls: Option<Files>) -> Result<()> {
     let listener = TcpListener::bind(listen).await?;
-    let waiting = Waiting::default();
+    let tls = tls.as_ref().map(acceptor).transpose()?;
+    // To write, the library's own.
+    let config = WebSocketConfig::default().read_buffer_size(read_bytes);
+    let (waiting, waiting_tls) = (Waiting::default(), Waiting::default());
     loop {
         let (stream, _) = listener.accept().await?;
-        let waiting = Arc::clone(&waiting);
+        stream.set_nodelay(true)?;
         // Whoever goes away in the middle is ordinary.
-        tokio::spawn(async move { _ = greet(stream, &waiting).await });
+        match tls.clone() {
+            None => {
+                let waiting = Arc::clone(&waiting);
+                tokio::spawn(async move { _ = greet(stream, config, &waiting).await });
+            }
+            Some(tls) => {
+                let waiting = Arc::clone(&waiting_tls);
+                tokio::spawn(async move {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        _ = pair(stream, config, &waiting).await;
+                    }
+                });
+            }
+        }
     }
 }
 
-/// Small buffers to read with, as Wakeful has; the library's own to write.
-fn config() -> WebSocketConfig {
-    WebSocketConfig::default().read_buffer_size(4 << 10)
-}
-
-async fn greet(stream: TcpStream, waiting: &Waiting) -> Result<()> {
-    stream.set_nodelay(true)?;
+async fn greet(
+    stream: TcpStream,
+    config: WebSocketConfig,
+    waiting: &Waiting<TcpStream>,
+) -> Result<()> {
     let mut peek = [0; 12];
     let read = stream.peek(&mut peek).await?;
-    if peek[..read].starts_with(b"GET /readyz") {
-        return ready(stream).await;
+    match peek[..read].starts_with(b"GET /readyz") {
+        true => ready(stream).await,
+        false => pair(stream, config, waiting).await,
     }
-    let mut socket = accept_async_with_config(stream, Some(config())).await?;
+}
+
+async fn pair<S>(stream: S, config: WebSocketConfig, waiting: &Waiting<S>) -> Result<()>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let mut socket = accept_async_with_config(stream, Some(config)).await?;
     let Some(Ok(Message::Text(name))) = socket.next().await else {
         return Ok(());
     };
@@ -66,7 +89,6 @@ async fn greet(stream: TcpStream, waiting: &Waiting) -> Result<()> {
 }
 
 async fn ready(mut stream: TcpStream) -> Result<()> {
-    use tokio::io::AsyncWriteExt as _;
     let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     stream.write_all(answer).await?;
     Ok(())

@@ -7,10 +7,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::load::Pair;
 use super::peer::{Peer, member};
+use super::road::Road;
 use crate::child::{Running, free_addr};
 use crate::wakeful::Wakeful;
 
@@ -29,11 +29,17 @@ queue-bytes = 4194304
 ";
 /// What one frame has in all.
 const FRAME_BYTES: usize = 300;
+const NODE_RELAY: &str = include_str!("../../node/relay.cjs");
 
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// The path is this program.
+    /// The path is this program. With little to read to, so that an idle
+    /// connection holds little.
     Bare(PathBuf),
+    /// The same, reading as much at once as Wakeful does.
+    BareReadingMore(PathBuf),
+    /// The directory has `ws` in its `node_modules`.
+    Node(PathBuf),
     Wakeful(Wakeful),
 }
 
@@ -41,7 +47,36 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Bare(_) => "bare relay",
+            Kind::BareReadingMore(_) => "bare, 32 KiB reads",
+            Kind::Node(_) => "Node ws",
             Kind::Wakeful(_) => "wakeful",
+        }
+    }
+
+    /// How it is started; of Wakeful, with its owner's token.
+    fn prepare(&self, home: &Path, addr: SocketAddr) -> Result<(Command, Option<String>)> {
+        match self {
+            Kind::Bare(program) => Ok((bare(program, addr, 4 << 10), None)),
+            Kind::BareReadingMore(program) => Ok((bare(program, addr, 32 << 10), None)),
+            Kind::Node(packages) => {
+                let script = home.join("relay.cjs");
+                std::fs::write(&script, NODE_RELAY)?;
+                let mut command = Command::new("node");
+                command.arg(script);
+                command.args([addr.ip().to_string(), addr.port().to_string()]);
+                command.env("NODE_PATH", packages.join("node_modules"));
+                Ok((command, None))
+            }
+            Kind::Wakeful(wakeful) => {
+                let data = home.join("data");
+                std::fs::create_dir(&data)?;
+                let owner = wakeful.create(&data)?.owner_token;
+                let config = home.join("wakeful.toml");
+                std::fs::write(&config, LIMITS)?;
+                let mut command = wakeful.serve(&data, addr);
+                command.arg("--config").arg(&config);
+                Ok((command, Some(owner)))
+            }
         }
     }
 }
@@ -51,35 +86,33 @@ impl Kind {
 pub struct Relay {
     pub server: Running,
     addr: SocketAddr,
+    road: Road,
     owner: Option<String>,
     _home: TempDir,
 }
 
 impl Relay {
-    pub fn start(kind: &Kind, dir: &Path) -> Result<Relay> {
+    pub fn start(kind: &Kind, tls: bool, dir: &Path) -> Result<Relay> {
         let home = tempfile::Builder::new().prefix("bench-").tempdir_in(dir)?;
         let addr = free_addr()?;
+        let road = match tls {
+            true => Road::tls(home.path())?,
+            false => Road::Plain,
+        };
+        let (mut command, owner) = kind.prepare(home.path(), addr)?;
+        if let Some(files) = road.files() {
+            command.arg("--tls-cert").arg(&files.certificate);
+            command.arg("--tls-key").arg(&files.key);
+        }
         let log = home.path().join("log");
-        let (mut command, owner) = match kind {
-            Kind::Bare(program) => {
-                let mut command = Command::new(program);
-                command.args(["bare-relay", "--listen", &addr.to_string()]);
-                (command, None)
-            }
-            Kind::Wakeful(wakeful) => {
-                let data = home.path().join("data");
-                std::fs::create_dir(&data)?;
-                let owner = wakeful.create(&data)?.owner_token;
-                let config = home.path().join("wakeful.toml");
-                std::fs::write(&config, LIMITS)?;
-                let mut command = wakeful.serve(&data, addr);
-                command.arg("--config").arg(&config);
-                (command, Some(owner))
-            }
+        let server = match tls {
+            true => Running::start_listening(&mut command, addr, &log)?,
+            false => Running::start(&mut command, addr, &log)?,
         };
         Ok(Relay {
-            server: Running::start(&mut command, addr, &log)?,
+            server,
             addr,
+            road,
             owner,
             _home: home,
         })
@@ -112,7 +145,7 @@ impl Relay {
 
     /// Somebody who is in and does nothing.
     pub async fn idle(&self, token: &str, n: usize) -> Result<Peer> {
-        let mut peer = Peer::open(self.addr).await?;
+        let mut peer = Peer::open(&self.road, self.addr).await?;
         match &self.owner {
             None => {
                 peer.say(&format!("idle {n}")).await?;
@@ -138,8 +171,8 @@ impl Relay {
     }
 
     async fn bare_pair(&self, name: &str) -> Result<(Peer, Peer)> {
-        let mut client = Peer::open(self.addr).await?;
-        let mut device = Peer::open(self.addr).await?;
+        let mut client = Peer::open(&self.road, self.addr).await?;
+        let mut device = Peer::open(&self.road, self.addr).await?;
         for peer in [&mut client, &mut device] {
             peer.say(name).await?;
             peer.expect("welcome").await?;
@@ -152,12 +185,12 @@ impl Relay {
         let body = format!(r#"{{"agent_id":"{agent_id}"}}"#);
         let answer = self.post("/api/v1/agents", token, &body).await?;
         let own = member(&answer, "token")?;
-        let mut device = Peer::open(self.addr).await?;
+        let mut device = Peer::open(&self.road, self.addr).await?;
         let auth = format!(
             r#"{{"type":"auth","api_token":"{own}","client_type":"device","agent_id":"{agent_id}"}}"#
         );
         enter(&mut device, &auth).await?;
-        let mut client = Peer::open(self.addr).await?;
+        let mut client = Peer::open(&self.road, self.addr).await?;
         enter(&mut client, &as_client(token)).await?;
         // Every device that this person has so far.
         for _ in 0..=n % PAIRS_PER_PERSON {
@@ -172,7 +205,7 @@ impl Relay {
     }
 
     async fn post(&self, path: &str, token: &str, body: &str) -> Result<String> {
-        let mut stream = TcpStream::connect(self.addr).await?;
+        let mut stream = self.road.go(self.addr).await?;
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -180,11 +213,19 @@ impl Relay {
             body.len()
         );
         stream.write_all(request.as_bytes()).await?;
+        stream.flush().await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         ensure!(answer.starts_with("HTTP/1.1 201"), "{path}: {answer}");
         Ok(answer)
     }
+}
+
+fn bare(program: &Path, addr: SocketAddr, read_bytes: usize) -> Command {
+    let mut command = Command::new(program);
+    command.args(["bare-relay", "--listen", &addr.to_string()]);
+    command.args(["--read-bytes", &read_bytes.to_string()]);
+    command
 }
 
 fn as_client(token: &str) -> String {

@@ -9,17 +9,17 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::peer::{masked, received_bytes};
+use super::road::Stream;
 use crate::child::Process;
 
 /// A client and a device that can reach each other.
 #[derive(Debug)]
 pub struct Pair {
-    pub client: TcpStream,
-    pub device: TcpStream,
+    pub client: Stream,
+    pub device: Stream,
     /// What goes from one to the other.
     pub text: String,
 }
@@ -90,6 +90,7 @@ async fn work(pair: Pair, in_flight: usize, from: Instant, until: Instant) -> Re
             break;
         }
         client.write_all(&frames[..missing * frame.len()]).await?;
+        client.flush().await?;
         on_their_way.push_back((now, missing));
         // Whole frames, and perhaps the beginning of another.
         missing = 0;

@@ -1,24 +1,27 @@
 //! What relaying costs: Wakeful, with all its rules, beside the least that a
-//! relay on the same library can be; and what it costs to hold a connection.
+//! relay on the same library can be and the least on Node; and what it costs to
+//! hold a connection.
 
 mod bare;
 mod contender;
 mod load;
 mod peer;
+mod report;
+mod road;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use serde::Serialize;
 use tokio::runtime::Runtime;
 
 pub use bare::serve as serve_bare;
+pub use road::Files;
 
 use self::contender::{Kind, Relay};
 use self::load::{Sample, Window};
+use self::report::{Held, Report, Throughput};
 use crate::wakeful::Wakeful;
 
 /// Connections that are being set up at once.
@@ -29,6 +32,8 @@ const IDLE_PER_PERSON: usize = 1000;
 #[derive(Debug)]
 pub struct Plan {
     pub wakeful: PathBuf,
+    /// Where Node finds `ws`; without it that relay takes no part.
+    pub node: Option<PathBuf>,
     pub pairs: Vec<usize>,
     /// Frames of each pair that are on their way at once.
     pub in_flight: usize,
@@ -39,71 +44,74 @@ pub struct Plan {
     pub json: PathBuf,
 }
 
-#[derive(Debug, Serialize)]
-struct Throughput {
-    relay: &'static str,
-    pairs: usize,
-    #[serde(flatten)]
-    sample: Sample,
-}
-
-#[derive(Debug, Serialize)]
-struct Held {
-    relay: &'static str,
-    connections: usize,
-    set_ups_per_second: f64,
-    bytes_each: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Report {
-    in_flight: usize,
-    throughput: Vec<Throughput>,
-    held: Vec<Held>,
-}
-
 pub fn run(plan: &Plan, program: &Path) -> Result<()> {
     raise_open_files()?;
-    let wakeful = Wakeful {
-        program: plan.wakeful.clone(),
-    };
-    let kinds = [Kind::Bare(program.to_owned()), Kind::Wakeful(wakeful)];
+    let kinds = contenders(plan, program);
     // One thread: what it leaves of the machine is the server's, whichever it is.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut report = Report {
-        in_flight: plan.in_flight,
-        throughput: Vec::new(),
-        held: Vec::new(),
-    };
+    let mut report = Report::new(plan.in_flight);
     for &pairs in &plan.pairs {
-        for kind in &kinds {
-            let mut samples = Vec::new();
-            for _ in 0..plan.rounds {
-                samples.push(throughput(&runtime, kind, pairs, plan)?);
-            }
-            samples.sort_by(|a, b| a.per_second.total_cmp(&b.per_second));
-            let sample = samples.swap_remove(samples.len() / 2);
-            eprintln!("{} x{pairs}: {:.0}/s", kind.name(), sample.per_second);
-            report.throughput.push(Throughput {
-                relay: kind.name(),
-                pairs,
-                sample,
-            });
-        }
+        report.throughput.extend(at(&runtime, &kinds, pairs, plan)?);
     }
     if plan.idle > 0 {
-        for kind in &kinds {
-            report.held.push(held(&runtime, kind, plan)?);
+        for (tls, kind) in [false, true]
+            .into_iter()
+            .flat_map(|tls| kinds.iter().map(move |kind| (tls, kind)))
+        {
+            // What is held is compared with what holds the least.
+            let takes_part = match kind {
+                Kind::Bare(_) | Kind::Wakeful(_) => true,
+                Kind::BareReadingMore(_) => false,
+                Kind::Node(_) => !tls,
+            };
+            if !takes_part {
+                continue;
+            }
+            let held = held(&runtime, kind, tls, plan)?;
+            eprintln!("{}: {:.0} bytes each", held.name(), held.bytes_each);
+            report.held.push(held);
         }
     }
     std::fs::write(&plan.json, serde_json::to_vec_pretty(&report)?)?;
-    print(&report, &mut std::io::stdout().lock())
+    report.print(&mut std::io::stdout().lock())
+}
+
+/// The first is what the others are compared with.
+fn contenders(plan: &Plan, program: &Path) -> Vec<Kind> {
+    let mut kinds = vec![
+        Kind::Bare(program.to_owned()),
+        Kind::BareReadingMore(program.to_owned()),
+    ];
+    match &plan.node {
+        Some(packages) => kinds.push(Kind::Node(packages.clone())),
+        None => eprintln!("no relay on Node: WAKEFUL_TEST_NODE does not say where ws is"),
+    }
+    kinds.push(Kind::Wakeful(Wakeful {
+        program: plan.wakeful.clone(),
+    }));
+    kinds
+}
+
+/// All with so many pairs, one after the other in every round, so that what
+/// else the machine does meets them alike.
+fn at(runtime: &Runtime, kinds: &[Kind], pairs: usize, plan: &Plan) -> Result<Vec<Throughput>> {
+    let mut samples: Vec<Vec<Sample>> = kinds.iter().map(|_| Vec::new()).collect();
+    for _ in 0..plan.rounds {
+        for (kind, samples) in kinds.iter().zip(&mut samples) {
+            let sample = throughput(runtime, kind, pairs, plan)?;
+            eprintln!("{} x{pairs}: {:.0}/s", kind.name(), sample.per_second);
+            samples.push(sample);
+        }
+    }
+    let measured = kinds.iter().zip(samples);
+    let rows = measured.map(|(kind, samples)| Throughput::new(kind.name(), pairs, samples));
+    rows.collect()
 }
 
 fn throughput(runtime: &Runtime, kind: &Kind, pairs: usize, plan: &Plan) -> Result<Sample> {
-    let relay = Relay::start(kind, &plan.dir)?;
+    let relay = Relay::start(kind, false, &plan.dir)?;
     let window = Window {
         warm_up: plan.measured / 5,
         measured: plan.measured,
@@ -119,8 +127,8 @@ fn throughput(runtime: &Runtime, kind: &Kind, pairs: usize, plan: &Plan) -> Resu
     Ok(sample)
 }
 
-fn held(runtime: &Runtime, kind: &Kind, plan: &Plan) -> Result<Held> {
-    let relay = Relay::start(kind, &plan.dir)?;
+fn held(runtime: &Runtime, kind: &Kind, tls: bool, plan: &Plan) -> Result<Held> {
+    let relay = Relay::start(kind, tls, &plan.dir)?;
     let process = relay.server.process();
     let (set_ups_per_second, grown) = runtime.block_on(async {
         // What a first connection brings with it is no connection's own.
@@ -150,16 +158,17 @@ fn held(runtime: &Runtime, kind: &Kind, plan: &Plan) -> Result<Held> {
     stop(kind, relay)?;
     Ok(Held {
         relay: kind.name(),
+        tls,
         connections: plan.idle,
         set_ups_per_second,
         bytes_each: grown as f64 * 1024.0 / plan.idle as f64,
     })
 }
 
-/// The bare relay knows no orderly end.
+/// Only Wakeful knows an orderly end.
 fn stop(kind: &Kind, relay: Relay) -> Result<()> {
     match kind {
-        Kind::Bare(_) => Ok(()),
+        Kind::Bare(_) | Kind::BareReadingMore(_) | Kind::Node(_) => Ok(()),
         Kind::Wakeful(_) => relay.server.stop(),
     }
 }
@@ -172,46 +181,4 @@ fn raise_open_files() -> Result<()> {
         maximum: limit.maximum,
     };
     setrlimit(Resource::Nofile, raised).context("raise the limit of open files")
-}
-
-fn print(report: &Report, out: &mut impl Write) -> Result<()> {
-    writeln!(
-        out,
-        "300-byte packets, {} of each pair on their way; limits raised by configuration\n\n\
-         | pairs | relay | relayed/s | of bare | p50 µs | p99 µs | server CPU µs |\n\
-         | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
-        report.in_flight
-    )?;
-    for row in &report.throughput {
-        let bare = report
-            .throughput
-            .iter()
-            .find(|other| other.pairs == row.pairs)
-            .map_or(row.sample.per_second, |bare| bare.sample.per_second);
-        writeln!(
-            out,
-            "| {} | {} | {:.0} | {:.2} | {:.0} | {:.0} | {:.2} |",
-            row.pairs,
-            row.relay,
-            row.sample.per_second,
-            row.sample.per_second / bare,
-            row.sample.p50_us,
-            row.sample.p99_us,
-            row.sample.server_cpu_us
-        )?;
-    }
-    if !report.held.is_empty() {
-        writeln!(
-            out,
-            "\n| relay | idle connections | bytes each | set-ups/s |\n| --- | ---: | ---: | ---: |"
-        )?;
-    }
-    for row in &report.held {
-        writeln!(
-            out,
-            "| {} | {} | {:.0} | {:.0} |",
-            row.relay, row.connections, row.bytes_each, row.set_ups_per_second
-        )?;
-    }
-    Ok(())
 }

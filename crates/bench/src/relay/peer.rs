@@ -6,11 +6,12 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+
+use super::road::{Road, Stream};
 
 #[derive(Debug)]
 pub struct Peer {
-    pub stream: TcpStream,
+    stream: Stream,
     /// Read, and not looked at yet.
     read: Vec<u8>,
 }
@@ -36,14 +37,14 @@ pub fn received_bytes(text: usize) -> usize {
 }
 
 impl Peer {
-    pub async fn open(addr: SocketAddr) -> Result<Peer> {
-        let mut stream = TcpStream::connect(addr).await?;
-        stream.set_nodelay(true)?;
+    pub async fn open(road: &Road, addr: SocketAddr) -> Result<Peer> {
+        let mut stream = road.go(addr).await?;
         let request = format!(
             "GET /wss HTTP/1.1\r\nHost: {addr}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await?;
+        stream.flush().await?;
         let mut peer = Peer {
             stream,
             read: Vec::new(),
@@ -70,7 +71,8 @@ impl Peer {
     }
 
     pub async fn say(&mut self, text: &str) -> Result<()> {
-        Ok(self.stream.write_all(&masked(text)).await?)
+        self.stream.write_all(&masked(text)).await?;
+        Ok(self.stream.flush().await?)
     }
 
     /// The next text.
@@ -97,7 +99,7 @@ impl Peer {
     }
 
     /// Nothing may be left over before the clock runs.
-    pub fn into_stream(self) -> Result<TcpStream> {
+    pub fn into_stream(self) -> Result<Stream> {
         ensure!(self.read.is_empty(), "something was not read");
         Ok(self.stream)
     }

@@ -8,7 +8,11 @@ use trail::Micros;
 use wacp::{
     Actor, Entry, Event, Principal,
     id::{Party, WorkspaceId, over_all_runs},
-    query::{Filter, GroupBy, access, group, select, sum, timeline, views},
+    query::{
+        Filter, GroupBy, Reading,
+        access::{self, Scope},
+        group, select, sum, timeline, views,
+    },
 };
 
 use super::{BEGINS, Player};
@@ -179,7 +183,10 @@ impl Player {
         let Some(other) = &self.other else {
             return broken("`compared` needs `against`");
         };
-        let view = views::compare((&self.run, &self.entries), (&other.run, &other.entries));
+        let view = views::compare(
+            &Reading::new(&self.run, &self.entries, &Scope::All),
+            &Reading::new(&other.run, &other.entries, &Scope::All),
+        );
         let actual = json!({
             "parted": view.parted_at.is_some(),
             "same_state": self.run == other.run,

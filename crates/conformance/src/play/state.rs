@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use wacp::{
     Event,
     id::{ArtifactId, EnvelopeId, WorkspaceId},
-    query::{access, views},
+    query::{
+        Reading,
+        access::{self, Scope},
+        views,
+    },
     right::{self, RightKind},
     state::Slot,
     user::Capability,
@@ -139,8 +143,8 @@ impl Player {
         }
         for (name, expected) in &then.artifacts {
             let id: ArtifactId = order::id(&self.names, name, "a")?;
-            let Some((workspace, checkpoint, artifact)) = views::find_artifact(&self.entries, id)
-            else {
+            let all = Reading::new(&self.run, &self.entries, &Scope::All);
+            let Some((workspace, checkpoint, artifact)) = views::find_artifact(&all, id) else {
                 return broken(format!("there is no artifact {name}"));
             };
             let actual = json!({"workspace": workspace, "checkpoint": checkpoint,

@@ -3,7 +3,6 @@
 //! it sends. It never waits for anybody else.
 
 use std::{
-    collections::VecDeque,
     future::poll_fn,
     pin::Pin,
     sync::Arc,
@@ -15,10 +14,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::Sleep,
 };
-use tokio_tungstenite::{
-    WebSocketStream,
-    tungstenite::{Message, Utf8Bytes},
-};
+use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
 use wakelink::{
     Frame, Side,
     frame::AuthResponse,
@@ -29,23 +25,24 @@ use wakelink::{
 
 use super::{
     authenticate::Admitted,
+    frames::Frames,
     greeting::{End, broken, farewell, greet},
     membership::Membership,
-    outbox::Bundle,
+    outbox::{Bundle, Next},
     rooms::{Handle, Room},
     seats::Seat,
+    wire::Wire,
 };
 use crate::App;
 
 /// Frames read before others have their turn.
-const READ_FRAMES: usize = 64;
-const PING: Utf8Bytes = Utf8Bytes::from_static(r#"{"type":"ping"}"#);
+const READ_FRAMES: usize = 256;
+const PING: &str = r#"{"type":"ping"}"#;
 
-pub async fn serve<S>(app: App, seat: Seat, mut socket: WebSocketStream<S>)
+pub async fn serve<S>(app: App, seat: Seat, mut socket: WebSocketStream<Wire<S>>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut unsent = VecDeque::new();
     // Boxed, what is over and what may yet come take no room in between.
     let end = match Box::pin(greet(&app, &seat, &mut socket)).await {
         Err(end) => end,
@@ -53,19 +50,19 @@ where
             let mut connection = Connection::join(app, &seat, admitted, socket);
             let end = poll_fn(|context| connection.poll(context)).await;
             // From here on nothing reaches it, and its owner knows.
-            (socket, unsent) = (connection.socket, connection.sending);
+            socket = connection.socket;
             end
         }
     };
     if let End::By(ending) = end {
-        Box::pin(farewell(&seat, &mut socket, unsent, ending)).await;
+        Box::pin(farewell(&seat, &mut socket, ending)).await;
     }
 }
 
 /// Somebody who is in.
 struct Connection<'s, S> {
     seat: &'s Seat,
-    socket: WebSocketStream<S>,
+    socket: WebSocketStream<Wire<S>>,
     side: Side,
     member: Membership,
     session: Arc<Session>,
@@ -77,10 +74,10 @@ struct Connection<'s, S> {
     read_from: Option<Moment>,
     /// Heard, and not handed over yet.
     bundle: Bundle,
-    /// Taken out of the outbox, and not written yet.
-    sending: VecDeque<Utf8Bytes>,
-    /// Written, and perhaps not sent yet.
+    /// There is something on the wire that is perhaps not sent yet.
     unflushed: bool,
+    /// The other side has said that it goes: nothing more is said to it.
+    closing: bool,
     alarm: Pin<Box<Sleep>>,
 }
 
@@ -89,7 +86,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         app: App,
         seat: &'s Seat,
         admitted: Admitted,
-        socket: WebSocketStream<S>,
+        mut socket: WebSocketStream<Wire<S>>,
     ) -> Connection<'s, S> {
         let Admitted {
             side,
@@ -104,9 +101,9 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             expires_in: session.seconds_left(now),
             max_requests: session.requests_left(),
         });
-        let mut sending = VecDeque::from([Utf8Bytes::from(response.text())]);
-        let (member, statuses) = Membership::join(app, seat, agent_id, room);
-        sending.extend(statuses);
+        let mut first_words = Frames::of(&response.text());
+        let member = Membership::join(app, seat, agent_id, room, &mut first_words);
+        socket.get_mut().send(first_words);
         let link = &member.app.link;
         let patience = Patience::new(&link.limits, now);
         let pace = Pace::new(link.limits.frames_per_second, link.limits.frames_at_once);
@@ -124,8 +121,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             sid_pace,
             read_from: None,
             bundle: Bundle::default(),
-            sending,
-            unflushed: false,
+            unflushed: true,
+            closing: false,
             alarm,
         }
     }
@@ -224,7 +221,11 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                 self.unflushed = true;
                 Ok(())
             }
-            Message::Pong(_) | Message::Close(_) | Message::Frame(_) => Ok(()),
+            Message::Close(_) => {
+                self.closing = true;
+                Ok(())
+            }
+            Message::Pong(_) | Message::Frame(_) => Ok(()),
         }
     }
 
@@ -257,7 +258,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
 
     fn bad(&mut self, bad: &BadFrame) -> Result<(), End> {
         let frame = Code::BadFrame.frame_in_words(bad.why, bad.request_id.as_deref());
-        self.seat.outbox.push(frame.text().into());
+        self.seat.outbox.push(&frame.text());
         match self.patience.bad(&self.member.app.link.limits) {
             Some(ending) => Err(End::By(ending)),
             None => Ok(()),
@@ -273,12 +274,13 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
 
     fn tell(&self, code: Code, request_id: Option<&str>) {
         let frame = code.frame(request_id).text();
-        self.seat.outbox.push(frame.into());
+        self.seat.outbox.push(&frame);
     }
 
     fn relay(&mut self, envelope: &Envelope<'_>, now: Moment) {
         let (agent_id, sid) = (&*envelope.agent_id, envelope.sid());
         let place = self.seat.place;
+        let more = self.socket.get_ref().ahead();
         let (member, bundle) = (&self.member, &mut self.bundle);
         let is_registered = || {
             let accounts = member.app.shared().accounts();
@@ -289,7 +291,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                 traffic.to_device(envelope.payload.len());
             }
             // If it can take no more it is closed, and its owner is told so.
-            bundle.add(&to.outbox, Utf8Bytes::from(&*envelope.payload));
+            bundle.add(&to.outbox, &envelope.payload, more);
         };
         let board = member.room.board();
         let refusal = match board.relay(place, agent_id, sid.as_deref(), is_registered) {
@@ -336,7 +338,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                     (None, Some(theirs)) => theirs.to_device(text.len()),
                     (None, None) => {}
                 }
-                self.bundle.add(&to.outbox, Utf8Bytes::from(text));
+                let more = self.socket.get_ref().ahead();
+                self.bundle.add(&to.outbox, text, more);
             }
             Err(refusal) => {
                 drop(board);
@@ -344,34 +347,30 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                     own.refused();
                 }
                 let frame = refusal.code().frame_about(sid, request_id);
-                self.seat.outbox.push(frame.text().into());
+                self.seat.outbox.push(&frame.text());
             }
         }
     }
 
     /// Sends what is there. Ready when all of it is sent.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        let gone = |_| End::Gone;
         loop {
-            if self.sending.is_empty() {
-                if let Some(ending) = self.seat.outbox.take(&mut self.sending) {
-                    return Poll::Ready(Err(End::By(ending)));
-                }
-                if self.sending.is_empty() {
-                    break;
+            if self.unflushed {
+                let flushed = ready!(Pin::new(&mut self.socket).poll_flush(context));
+                flushed.map_err(|_| End::Gone)?;
+                self.unflushed = false;
+            }
+            if self.closing {
+                return Poll::Ready(Ok(()));
+            }
+            match self.seat.outbox.next() {
+                Next::Nothing => return Poll::Ready(Ok(())),
+                Next::End(ending) => return Poll::Ready(Err(End::By(ending))),
+                Next::Send(frames) => {
+                    self.socket.get_mut().send(frames);
+                    self.unflushed = true;
                 }
             }
-            let mut socket = Pin::new(&mut self.socket);
-            ready!(socket.as_mut().poll_ready(context)).map_err(gone)?;
-            if let Some(frame) = self.sending.pop_front() {
-                socket.start_send(Message::Text(frame)).map_err(gone)?;
-                self.unflushed = true;
-            }
         }
-        if self.unflushed {
-            ready!(Pin::new(&mut self.socket).poll_flush(context)).map_err(gone)?;
-            self.unflushed = false;
-        }
-        Poll::Ready(Ok(()))
     }
 }

@@ -1,6 +1,6 @@
 //! The first words and the last ones.
 
-use std::{collections::VecDeque, future::poll_fn, task::Poll, time::Duration};
+use std::{future::poll_fn, task::Poll, time::Duration};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -17,7 +17,9 @@ use wakelink::{Frame, relay::Ending};
 use super::{
     authenticate::{Admitted, authenticate},
     meter::TooManyPieces,
+    outbox::Next,
     seats::Seat,
+    wire::Wire,
 };
 use crate::App;
 
@@ -39,7 +41,7 @@ pub enum End {
 pub async fn greet<S>(
     app: &App,
     seat: &Seat,
-    socket: &mut WebSocketStream<S>,
+    socket: &mut WebSocketStream<Wire<S>>,
 ) -> Result<Admitted, End>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -52,13 +54,12 @@ where
     };
     let admitted = authenticate(app, seat, &auth).await;
     admitted.map_err(|response| {
-        seat.outbox
-            .push(Frame::AuthResponse(response).text().into());
+        seat.outbox.push(&Frame::AuthResponse(response).text());
         End::By(Ending::Refused)
     })
 }
 
-async fn first_text<S>(seat: &Seat, socket: &mut WebSocketStream<S>) -> Result<Utf8Bytes, End>
+async fn first_text<S>(seat: &Seat, socket: &mut WebSocketStream<Wire<S>>) -> Result<Utf8Bytes, End>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -100,36 +101,25 @@ pub fn broken(error: &tungstenite::Error) -> End {
 }
 
 /// The last words: what was still to be said, the reason, and time to take it.
-pub async fn farewell<S>(
-    seat: &Seat,
-    socket: &mut WebSocketStream<S>,
-    unsent: VecDeque<Utf8Bytes>,
-    ending: Ending,
-) where
+pub async fn farewell<S>(seat: &Seat, socket: &mut WebSocketStream<Wire<S>>, ending: Ending)
+where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let words = last_words(seat, socket, unsent, ending);
+    let words = last_words(seat, socket, ending);
     let _ = tokio::time::timeout(FAREWELL, words).await;
 }
 
-async fn last_words<S>(
-    seat: &Seat,
-    socket: &mut WebSocketStream<S>,
-    mut unsent: VecDeque<Utf8Bytes>,
-    ending: Ending,
-) where
+async fn last_words<S>(seat: &Seat, socket: &mut WebSocketStream<Wire<S>>, ending: Ending)
+where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     seat.outbox.end(ending);
-    while ending.lets_the_rest_out() {
-        let over = seat.outbox.take(&mut unsent).is_some();
-        while let Some(frame) = unsent.pop_front() {
-            if socket.feed(Message::Text(frame)).await.is_err() {
-                return;
-            }
-        }
-        if over {
-            break;
+    while ending.lets_the_rest_out()
+        && let Next::Send(frames) = seat.outbox.next()
+    {
+        socket.get_mut().send(frames);
+        if socket.flush().await.is_err() {
+            return;
         }
     }
     let frame = CloseFrame {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 use wakelink::relay::Place;
 
 use super::{
+    frames::Frames,
     rooms::{Handle, Room},
     seats::Seat,
     traffic::Traffic,
@@ -25,13 +25,14 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Comes in; gives what a client is told of its devices.
+    /// Comes in; a client is told of its devices.
     pub fn join(
         app: App,
         seat: &Seat,
         agent_id: Option<Arc<str>>,
         room: Arc<Room>,
-    ) -> (Membership, Vec<Utf8Bytes>) {
+        told: &mut Frames,
+    ) -> Membership {
         let clock = app.shared().clock.now();
         let traffic = agent_id
             .as_ref()
@@ -40,7 +41,6 @@ impl Membership {
             outbox: Arc::clone(&seat.outbox),
             traffic: traffic.clone(),
         };
-        let mut statuses = Vec::new();
         match &agent_id {
             Some(agent_id) => {
                 if room.join_device(agent_id, seat.place, handle) {
@@ -50,7 +50,7 @@ impl Membership {
             None => {
                 let accounts = app.shared().accounts();
                 let devices = accounts.devices_of(&room.owner);
-                statuses = room.join_client(seat.place, handle, devices);
+                room.join_client(seat.place, handle, devices, told);
             }
         }
         let membership = Membership {
@@ -61,7 +61,7 @@ impl Membership {
             room,
         };
         membership.seen();
-        (membership, statuses)
+        membership
     }
 
     fn seen(&self) {

@@ -4,12 +4,15 @@
 //!
 //! ```text
 //! open ──► seats ──► authenticate ──► rooms ──► connection ◄──► outbox
+//!                                                   │
+//!                                                  wire
 //! ```
 //!
 //! Nothing that passes is logged, kept or put on the trail; `traffic` counts.
 
 mod authenticate;
 mod connection;
+mod frames;
 mod greeting;
 mod membership;
 mod meter;
@@ -19,6 +22,7 @@ mod rooms;
 mod seats;
 pub mod sessions;
 pub mod traffic;
+mod wire;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

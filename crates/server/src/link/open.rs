@@ -14,16 +14,13 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-
 use wakelink::relay::Pace;
 
-use super::{connection, meter::Metered, seats::Full};
+use super::{connection, meter::Metered, seats::Full, wire::Wire};
 use crate::{App, Problem, transport::Peer};
 
-/// Read at once. An idle connection has so much of it in memory.
-const READ_BYTES: usize = 4 << 10;
-/// Gathered before it is written; no memory until it is used.
-const WRITE_BYTES: usize = 16 << 10;
+/// Taken from the wire at once. An idle connection has so much of it in memory.
+const READ_BYTES: usize = 1 << 10;
 
 /// For each frame that one may send, so many fragments or control frames.
 const PIECES: u32 = 16;
@@ -46,8 +43,9 @@ pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> R
         let frame_bytes = app.link.limits.frame_bytes;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BYTES)
-            .write_buffer_size(WRITE_BYTES)
-            .max_write_buffer_size(2 * WRITE_BYTES + 2 * frame_bytes)
+            // Frames are gathered on the wire.
+            .write_buffer_size(0)
+            .max_write_buffer_size(2 * frame_bytes)
             .max_message_size(Some(frame_bytes))
             .max_frame_size(Some(frame_bytes));
         let limits = &app.link.limits;
@@ -55,8 +53,8 @@ pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> R
             limits.frames_per_second.saturating_mul(PIECES),
             limits.frames_at_once.saturating_mul(PIECES),
         );
-        let io = Metered::new(TokioIo::new(upgraded), pieces);
-        let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+        let wire = Wire::new(Metered::new(TokioIo::new(upgraded), pieces));
+        let socket = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
         // A task of its own: this one holds more than an idle connection needs.
         tokio::spawn(connection::serve(app, seat, socket));
     });

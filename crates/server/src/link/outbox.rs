@@ -9,14 +9,14 @@ use std::{
 };
 
 use futures_util::task::AtomicWaker;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 use wakelink::relay::Ending;
 
-/// What one waiting frame costs beside its bytes.
-const OVERHEAD: usize = 64;
-/// Taken at once, so that what is being written is bounded too.
-const TAKEN_FRAMES: usize = 64;
-const TAKEN_BYTES: usize = 64 << 10;
+use super::frames::Frames;
+
+/// Handed over and sent at once, so that what is being sent is bounded too.
+const BUNDLE_BYTES: usize = 64 << 10;
+/// Smaller ones wait as one.
+const SMALL_BYTES: usize = 4 << 10;
 
 #[derive(Debug)]
 pub struct Outbox {
@@ -27,9 +27,18 @@ pub struct Outbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    frames: VecDeque<Utf8Bytes>,
-    bytes: usize,
+    bundles: VecDeque<Frames>,
+    cost: usize,
     ending: Option<Ending>,
+}
+
+/// What is next to be done.
+#[derive(Debug)]
+pub enum Next {
+    Send(Frames),
+    /// There is nothing more to send.
+    End(Ending),
+    Nothing,
 }
 
 impl Outbox {
@@ -46,29 +55,28 @@ impl Outbox {
     }
 
     /// Whether it will be sent. One too many ends the connection.
-    pub fn push(&self, frame: Utf8Bytes) -> bool {
-        self.push_all([frame])
+    pub fn push(&self, text: &str) -> bool {
+        self.push_all(Frames::of(text))
     }
 
     /// The same for many: whoever sends them is woken once.
-    pub fn push_all(&self, frames: impl IntoIterator<Item = Utf8Bytes>) -> bool {
+    pub fn push_all(&self, frames: Frames) -> bool {
         let mut waiting = self.waiting();
         if waiting.ending.is_some() {
             return false;
         }
-        for frame in frames {
-            let cost = frame.len() + OVERHEAD;
-            if !waiting.frames.is_empty() && waiting.bytes + cost > self.most {
+        // A single one may be as large as it likes if nothing else waits.
+        let is_single = waiting.bundles.is_empty() && frames.count() <= 1;
+        let fits = is_single || waiting.cost + frames.cost() <= self.most;
+        match fits {
+            true => waiting.add(frames),
+            false => {
                 *waiting = Waiting {
                     ending: Some(Ending::SlowReader),
                     ..Waiting::default()
-                };
-                break;
+                }
             }
-            waiting.bytes += cost;
-            waiting.frames.push_back(frame);
         }
-        let fits = waiting.ending.is_none();
         drop(waiting);
         self.waker.wake();
         fits
@@ -89,24 +97,28 @@ impl Outbox {
         self.waiting().ending
     }
 
-    /// Moves some of what waits; an ending comes after all of it.
-    pub fn take(&self, into: &mut VecDeque<Utf8Bytes>) -> Option<Ending> {
+    /// Takes some of what waits; an ending comes after all of it.
+    pub fn next(&self) -> Next {
         let mut waiting = self.waiting();
-        let mut bytes = 0;
-        while into.len() < TAKEN_FRAMES
-            && bytes < TAKEN_BYTES
-            && let Some(frame) = waiting.frames.pop_front()
-        {
-            let cost = frame.len() + OVERHEAD;
-            waiting.bytes -= cost;
-            bytes += cost;
-            into.push_back(frame);
-        }
+        let Some(frames) = waiting.bundles.pop_front() else {
+            return waiting.ending.map_or(Next::Nothing, Next::End);
+        };
+        waiting.cost -= frames.cost();
         // An idle connection keeps no room for a busy one's frames.
-        if waiting.frames.is_empty() && waiting.frames.capacity() > TAKEN_FRAMES {
-            waiting.frames = VecDeque::new();
+        if waiting.bundles.is_empty() {
+            waiting.bundles = VecDeque::new();
         }
-        waiting.ending.filter(|_| into.is_empty())
+        Next::Send(frames)
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, frames: Frames) {
+        self.cost += frames.cost();
+        match self.bundles.back_mut() {
+            Some(last) if last.bytes() + frames.bytes() <= SMALL_BYTES => last.append(&frames),
+            _ => self.bundles.push_back(frames),
+        }
     }
 }
 
@@ -115,17 +127,19 @@ impl Outbox {
 #[derive(Debug, Default)]
 pub struct Bundle {
     to: Option<Arc<Outbox>>,
-    frames: Vec<Utf8Bytes>,
+    frames: Frames,
 }
 
 impl Bundle {
-    pub fn add(&mut self, to: &Arc<Outbox>, frame: Utf8Bytes) {
+    /// About so many `more` bytes will follow.
+    pub fn add(&mut self, to: &Arc<Outbox>, text: &str, more: usize) {
         let same = self.to.as_ref().is_some_and(|own| Arc::ptr_eq(own, to));
-        if !same {
+        if !same || self.frames.bytes() + text.len() > BUNDLE_BYTES {
             self.hand_over();
             self.to = Some(Arc::clone(to));
+            self.frames.expect(more.min(BUNDLE_BYTES / 2));
         }
-        self.frames.push(frame);
+        self.frames.push(text);
     }
 
     pub fn hand_over(&mut self) {
@@ -139,45 +153,77 @@ impl Bundle {
 mod tests {
     use super::*;
 
-    fn frame(bytes: usize) -> Utf8Bytes {
-        "x".repeat(bytes).into()
+    fn text(bytes: usize) -> String {
+        "x".repeat(bytes)
+    }
+
+    fn ending(next: Next) -> Option<Ending> {
+        match next {
+            Next::End(ending) => Some(ending),
+            _ => None,
+        }
     }
 
     #[test]
     fn one_frame_too_many_ends_it_and_drops_what_waited() {
         let outbox = Outbox::new(1000);
         for _ in 0..4 {
-            assert!(outbox.push(frame(150)));
+            assert!(outbox.push(&text(150)));
         }
-        assert!(!outbox.push(frame(150)));
-        let mut taken = VecDeque::new();
-        assert_eq!(outbox.take(&mut taken), Some(Ending::SlowReader));
-        assert!(taken.is_empty());
-        assert!(!outbox.push(frame(1)));
-        assert_eq!(outbox.waiting().bytes, 0);
+        assert!(!outbox.push(&text(150)));
+        assert_eq!(ending(outbox.next()), Some(Ending::SlowReader));
+        assert!(!outbox.push(&text(1)));
+        assert_eq!(outbox.waiting().cost, 0);
+    }
+
+    #[test]
+    fn a_bundle_counts_as_its_frames_do() {
+        let outbox = Arc::new(Outbox::new(1000));
+        let mut bundle = Bundle::default();
+        for _ in 0..4 {
+            bundle.add(&outbox, &text(150), 0);
+        }
+        bundle.hand_over();
+        assert_eq!(outbox.ending(), None);
+        assert!(matches!(outbox.next(), Next::Send(frames) if frames.count() == 4));
+        for _ in 0..5 {
+            bundle.add(&outbox, &text(150), 0);
+        }
+        bundle.hand_over();
+        assert_eq!(ending(outbox.next()), Some(Ending::SlowReader));
+    }
+
+    #[test]
+    fn a_frame_larger_than_all_that_may_wait_passes_alone() {
+        let outbox = Outbox::new(1000);
+        assert!(outbox.push(&text(5000)));
+        assert!(!outbox.push(&text(1)));
     }
 
     #[test]
     fn empty_frames_count_too() {
         let outbox = Outbox::new(1000);
-        let taken = (0..100).take_while(|_| outbox.push(frame(0))).count();
-        assert_eq!(taken, 1000 / OVERHEAD);
+        let taken = (0..100).take_while(|_| outbox.push("")).count();
+        assert_eq!(taken, 1000 / Frames::of("").cost());
     }
 
     #[test]
     fn what_was_said_before_the_end_comes_before_the_end() {
         let outbox = Outbox::new(1 << 20);
-        for _ in 0..TAKEN_FRAMES + 1 {
-            assert!(outbox.push(frame(1)));
+        assert!(matches!(outbox.next(), Next::Nothing));
+        for _ in 0..10 {
+            assert!(outbox.push(&text(3000)));
+            assert!(outbox.push(&text(1)));
         }
         outbox.end(Ending::BadFrames);
         outbox.end(Ending::Stopping);
-        let mut taken = VecDeque::new();
-        assert_eq!(outbox.take(&mut taken), None);
-        assert_eq!(taken.len(), TAKEN_FRAMES);
-        taken.clear();
-        assert_eq!(outbox.take(&mut taken), None);
-        taken.clear();
-        assert_eq!(outbox.take(&mut taken), Some(Ending::BadFrames));
+        let mut sent = 0;
+        let end = loop {
+            match outbox.next() {
+                Next::Send(frames) => sent += frames.count(),
+                other => break ending(other),
+            }
+        };
+        assert_eq!((sent, end), (20, Some(Ending::BadFrames)));
     }
 }

@@ -9,14 +9,13 @@ use std::{
     },
 };
 
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 use wakelink::{
     Frame,
     frame::AgentStatus,
     relay::{Ending, Joined, Limits, Place, SharedPace, Switchboard},
 };
 
-use super::{outbox::Outbox, traffic::Traffic};
+use super::{frames::Frames, outbox::Outbox, traffic::Traffic};
 
 /// How a connection is reached; of a device, with its account.
 #[derive(Clone, Debug)]
@@ -54,19 +53,20 @@ impl Room {
         self.board.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client comes in; gives which of these devices are online. What changes
+    /// A client comes in; says which of these devices are online. What changes
     /// from now on it is told.
     pub fn join_client<'d>(
         &self,
         place: Place,
         handle: Handle,
         devices: impl Iterator<Item = &'d str>,
-    ) -> Vec<Utf8Bytes> {
+        told: &mut Frames,
+    ) {
         let mut board = self.change();
         board.join_client(place, handle);
-        devices
-            .map(|agent_id| status(agent_id, board.is_online(agent_id)))
-            .collect()
+        for agent_id in devices {
+            told.push(&status(agent_id, board.is_online(agent_id)));
+        }
     }
 
     /// Whether it is online only now.
@@ -99,15 +99,13 @@ impl Room {
 fn tell(board: &Switchboard<Handle>, agent_id: &str, online: bool) {
     let status = status(agent_id, online);
     for client in board.clients() {
-        client.outbox.push(status.clone());
+        client.outbox.push(&status);
     }
 }
 
-fn status(agent_id: &str, online: bool) -> Utf8Bytes {
+fn status(agent_id: &str, online: bool) -> String {
     let agent_id = agent_id.to_owned();
-    Frame::AgentStatus(AgentStatus { agent_id, online })
-        .text()
-        .into()
+    Frame::AgentStatus(AgentStatus { agent_id, online }).text()
 }
 
 /// Those of people who are connected now.

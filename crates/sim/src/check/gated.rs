@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wacp::{
-    Actor, Entry, Event,
+    Actor, Entry, Event, Principal,
     event::{ResolvedBy, WorkspaceStateChanged},
     gate::{Answer, GateType, Proposal, Subject, config::Highway},
     id::{ConflictId, EnvelopeId, GateId, WorkspaceId},
@@ -11,7 +11,7 @@ use wacp::{
     workspace::lifecycle::Reason,
 };
 
-use super::{Checker, Verdict, ensure};
+use super::{Checker, Decided, Verdict, View, ensure};
 
 /// What was said yes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,6 +114,29 @@ impl Checker for Gated {
         "nothing that a gate guards happens without a yes"
     }
 
+    /// What was handed to the coordinator is taken up by nobody else.
+    fn decided(&mut self, decided: &Decided<'_>) -> Verdict {
+        let coordinator = matches!(
+            decided.order.principal,
+            Principal::Coordinator | Principal::Agent(WorkspaceId::ROOT)
+        );
+        let taken_up = decided
+            .entries
+            .iter()
+            .find(|entry| matches!(&entry.event, Event::GateReentryBlocked(e) if e.gate.is_some()));
+        ensure(coordinator || taken_up.is_none(), || {
+            format!("{:?} took up {taken_up:?}", decided.order.principal)
+        })
+    }
+
+    /// A yes is to what follows at once; only an envelope may have to wait.
+    fn commit(&mut self, _: &View<'_>) -> Verdict {
+        self.granted.retain(|yes, left| {
+            *left > 0 && matches!(yes, Yes::About(GateType::EnvelopeDelivery, _))
+        });
+        Ok(())
+    }
+
     fn entry(&mut self, entry: &Entry) -> Verdict {
         match &entry.event {
             Event::GateTriggered(e) => {
@@ -184,7 +207,8 @@ impl Checker for Gated {
             Event::WorkspaceStateChanged(e) => self.aborted(e),
             // What follows is the coordinator's abort, only later.
             Event::GracefulTerminationInitiated(e) if self.guards(GateType::WorkspaceAbort) => {
-                let about = Yes::About(GateType::WorkspaceAbort, Subject::WindDown(e.workspace));
+                let subject = Subject::WindDown(e.workspace, e.grace_us);
+                let about = Yes::About(GateType::WorkspaceAbort, subject);
                 self.take(about, || format!("{} was to wind down", e.workspace))
             }
             _ => Ok(()),

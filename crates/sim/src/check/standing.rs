@@ -80,7 +80,11 @@ fn workspace(run: &Run, id: WorkspaceId) -> Verdict {
         format!("{id} migrates from nobody to nobody")
     })?;
     let merges = workspace.state != State::Conflicted || run.merges.contains_key(&id);
-    ensure(merges, || format!("{id} is conflicted about no merge"))
+    ensure(merges, || format!("{id} is conflicted about no merge"))?;
+    let recorded = run.merges.get(&id).is_none_or(|m| m.unrecorded == 0);
+    ensure(recorded, || {
+        format!("{id} has conflicts that are not recorded")
+    })
 }
 
 /// What is promised to children is what they may still use.
@@ -128,6 +132,9 @@ fn inboxes(run: &Run) -> Verdict {
         let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
         ensure(pending.gate().is_none_or(asks), || {
             format!("{envelope} waits for a gate that has answered")
+        })?;
+        ensure(!pending.unasked, || {
+            format!("nobody was asked about {envelope}")
         })?;
     }
     Ok(())
@@ -235,7 +242,7 @@ mod tests {
             |run| {
                 let signal = wacp::signal::SignalType::Failed;
                 run.owed
-                    .insert(WorkspaceId(1), wacp::signal::Owed { signal });
+                    .insert(WorkspaceId(1), wacp::signal::Owed::Signal(signal));
             },
             |run| {
                 let (at, right) = run.rights.pop_first().unwrap_or_default();

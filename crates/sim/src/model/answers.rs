@@ -25,10 +25,8 @@ impl Model {
             What::Settle {
                 workspace,
                 conflict,
-                ..
-            } => self
-                .space(*workspace)
-                .is_some_and(|space| space.conflicts.contains(conflict)),
+                rework,
+            } => self.can_settle(*workspace, *conflict, *rework),
             What::Abort(id) => self.open(*id).is_some(),
             What::WindDown(request) => self.expect_wind_down(request).broken.is_empty(),
         };

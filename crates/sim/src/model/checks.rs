@@ -197,13 +197,18 @@ impl Model {
 
     /// Why the coordinator cannot have this workspace aborted now.
     pub(super) fn abort_gate(&self, id: WorkspaceId) -> Option<Refusal> {
-        Model::refusal(self.standing(GateType::WorkspaceAbort, Subject::Workspace(id)))
+        Model::refusal(self.standing(
+            Principal::Coordinator,
+            GateType::WorkspaceAbort,
+            Subject::Workspace(id),
+        ))
     }
 
     /// Why this resolution cannot be proposed now. What is escalated is asked
     /// even where the gate is off.
     pub(super) fn conflict_gate(
         &self,
+        by: Principal,
         conflict: ConflictId,
         resolution: &Resolution,
     ) -> Option<Refusal> {
@@ -218,8 +223,19 @@ impl Model {
         }
         let subject = Subject::Conflict(conflict, resolution.strategy());
         Model::refusal(match resolution {
-            Resolution::Escalate(_) => self.asking(GateType::ConflictResolution, subject),
-            _ => self.standing(GateType::ConflictResolution, subject),
+            Resolution::Escalate(_) => self.asking(by, GateType::ConflictResolution, subject),
+            _ => self.standing(by, GateType::ConflictResolution, subject),
+        })
+    }
+
+    /// Whether a conflict is open and whoever is to hold what comes of it is at
+    /// work. Work done again comes to nothing there.
+    pub(super) fn can_settle(&self, id: WorkspaceId, conflict: ConflictId, rework: bool) -> bool {
+        self.space(id).is_some_and(|space| {
+            let target = space.salvaged_into.or(space.parent).unwrap_or(ROOT);
+            let takes = target == ROOT
+                || matches!(self.state(target), Some(State::Active | State::Blocked));
+            space.conflicts.contains(&conflict) && (rework || takes)
         })
     }
 

@@ -72,7 +72,7 @@ impl Model {
     ) {
         self.write(from, new, id);
         let (kind, subject) = (GateType::EnvelopeDelivery, Subject::Envelope(id));
-        if self.standing(kind, subject) == Standing::Asks {
+        if self.standing(Principal::Coordinator, kind, subject) == Standing::Asks {
             self.ask(kind, subject, What::Deliver(id), facts);
         }
     }
@@ -108,7 +108,7 @@ impl Model {
     /// Asks before an abort, where that is wished; says whether to go on.
     pub(super) fn may_abort(&mut self, id: WorkspaceId, facts: &mut Facts) -> bool {
         let (kind, subject) = (GateType::WorkspaceAbort, Subject::Workspace(id));
-        match self.standing(kind, subject) {
+        match self.standing(Principal::Coordinator, kind, subject) {
             Standing::Asks => {
                 self.ask(kind, subject, What::Abort(id), facts);
                 false
@@ -174,6 +174,7 @@ impl Model {
 
     pub(super) fn propose(
         &mut self,
+        by: Principal,
         workspace: WorkspaceId,
         conflict: ConflictId,
         resolution: &Resolution,
@@ -183,8 +184,8 @@ impl Model {
         let subject = Subject::Conflict(conflict, resolution.strategy());
         let rework = matches!(resolution, Resolution::AgentRework);
         let standing = match resolution {
-            Resolution::Escalate(_) => self.asking(kind, subject),
-            _ => self.standing(kind, subject),
+            Resolution::Escalate(_) => self.asking(by, kind, subject),
+            _ => self.standing(by, kind, subject),
         };
         if standing == Standing::Asks {
             let what = What::Settle {

@@ -4,6 +4,7 @@
 use trail::Micros;
 use wacp::{
     Refusal,
+    command::Principal,
     gate::{GateType, Subject, config::Fallback},
     id::WorkspaceId,
 };
@@ -37,8 +38,9 @@ impl What {
 }
 
 impl Model {
-    /// How things stand with a question of a gate that is on.
-    pub(super) fn asking(&self, gate_type: GateType, subject: Subject) -> Standing {
+    /// How things stand, for whoever comes with it, with a question of a gate
+    /// that is on.
+    pub(super) fn asking(&self, by: Principal, gate_type: GateType, subject: Subject) -> Standing {
         // What does not exist yet is a new question each time.
         if subject == Subject::Proposal {
             return Standing::Asks;
@@ -55,15 +57,25 @@ impl Model {
         match before {
             None => Standing::Asks,
             Some((_, _, Fallback::Reject)) => Standing::FellBack,
-            // Handed to the coordinator, who wants it still: a yes.
-            Some((_, _, Fallback::Approve | Fallback::EscalateToCoordinator)) => Standing::Free,
+            Some((_, _, Fallback::Approve)) => Standing::Free,
+            // Handed to the coordinator: its wanting it still is a yes, and
+            // everyone else waits for that.
+            Some((_, _, Fallback::EscalateToCoordinator)) => match by {
+                Principal::Coordinator => Standing::Free,
+                _ => Standing::Waits,
+            },
         }
     }
 
     /// The same, where the gate may be off.
-    pub(super) fn standing(&self, gate_type: GateType, subject: Subject) -> Standing {
+    pub(super) fn standing(
+        &self,
+        by: Principal,
+        gate_type: GateType,
+        subject: Subject,
+    ) -> Standing {
         match self.highway.gate(gate_type).enabled {
-            true => self.asking(gate_type, subject),
+            true => self.asking(by, gate_type, subject),
             false => Standing::Free,
         }
     }

@@ -58,8 +58,17 @@ impl Model {
     pub(super) fn hand_over(&mut self, child: WorkspaceId, facts: &mut Facts) {
         match self.state(child) {
             Some(State::Conflicted) => self.fail(child, facts),
-            _ => self.spaces[child.0 as usize].parent = Some(ROOT),
+            _ => self.move_to(child, ROOT),
         }
+    }
+
+    /// Elsewhere a merge is another question.
+    pub(super) fn move_to(&mut self, id: WorkspaceId, parent: WorkspaceId) {
+        let merge = (GateType::Integration, Subject::Workspace(id));
+        self.settled
+            .retain(|(kind, subject, _)| (*kind, *subject) != merge);
+        self.take_up(merge.0, merge.1);
+        self.spaces[id.0 as usize].parent = Some(parent);
     }
 
     /// A merge succeeded.
@@ -79,7 +88,7 @@ impl Model {
         }
         self.drop_questions(|question| question.what.workspace() == Some(id));
         self.settled.retain(|(_, subject, _)| {
-            ![Subject::Workspace(id), Subject::WindDown(id)].contains(subject)
+            !matches!(subject, Subject::Workspace(about) | Subject::WindDown(about, _) if *about == id)
         });
         if id == ROOT {
             self.drop_questions(|_| true);

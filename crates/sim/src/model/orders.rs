@@ -178,8 +178,8 @@ impl Model {
             }
             C::TerminateGracefully(request) => {
                 let mut expect = self.expect_wind_down(request);
-                let subject = Subject::WindDown(request.workspace);
-                let standing = self.standing(GateType::WorkspaceAbort, subject);
+                let subject = Subject::WindDown(request.workspace, request.grace_us);
+                let standing = self.standing(by, GateType::WorkspaceAbort, subject);
                 expect.rules(Model::refusal(standing));
                 expect
             }
@@ -211,7 +211,7 @@ impl Model {
             C::Accept(acceptance) => {
                 let id = acceptance.workspace;
                 let mut expect = self.in_state(id, &[State::Integrating]);
-                let gate = self.standing(GateType::Integration, Subject::Workspace(id));
+                let gate = self.standing(by, GateType::Integration, Subject::Workspace(id));
                 expect.rules(Model::refusal(gate));
                 expect.outside = outside::MERGES;
                 expect
@@ -231,7 +231,10 @@ impl Model {
                     return Expect::refused(Refusal::UnknownConflict);
                 }
                 let mut expect = Expect::decided();
-                expect.rules(self.conflict_gate(*conflict, resolution));
+                let rework = *resolution == Resolution::AgentRework;
+                let possible = self.can_settle(*workspace, *conflict, rework);
+                expect.rule(!possible, Refusal::InvalidState);
+                expect.rules(self.conflict_gate(by, *conflict, resolution));
                 let sound = match resolution {
                     Resolution::CoordinatorResolve(words) | Resolution::Escalate(words) => {
                         is_acceptable(words)
@@ -246,7 +249,7 @@ impl Model {
                 Some(State::Failed) => {
                     let mut expect = Expect::unless(outside::SALVAGE);
                     let subject = Subject::Workspace(salvage.workspace);
-                    let gate = self.standing(GateType::Integration, subject);
+                    let gate = self.standing(by, GateType::Integration, subject);
                     expect.rules(Model::refusal(gate));
                     expect
                 }

@@ -89,7 +89,7 @@ impl Model {
                 let members: Vec<_> = self.ids().filter(is_member).collect();
                 for id in members {
                     let (kind, subject) = (GateType::WorkspaceAbort, Subject::Workspace(id));
-                    match self.standing(kind, subject) {
+                    match self.standing(by, kind, subject) {
                         // One may have ended with another of the group.
                         _ if self.open(id).is_none() => {}
                         Standing::Free => {
@@ -104,9 +104,9 @@ impl Model {
             C::TerminateGracefully(request) => {
                 let (kind, subject) = (
                     GateType::WorkspaceAbort,
-                    Subject::WindDown(request.workspace),
+                    Subject::WindDown(request.workspace, request.grace_us),
                 );
-                match self.standing(kind, subject) {
+                match self.standing(by, kind, subject) {
                     Standing::Asks => {
                         self.ask(kind, subject, What::WindDown(request.clone()), facts);
                     }
@@ -134,7 +134,7 @@ impl Model {
             C::Reparent {
                 workspace, parent, ..
             } => {
-                self.spaces[workspace.0 as usize].parent = Some(*parent);
+                self.move_to(*workspace, *parent);
                 self.reconnect(*workspace);
             }
             C::ApproveDelegation { delegate } => {
@@ -154,7 +154,7 @@ impl Model {
             C::Accept(acceptance) => {
                 let id = acceptance.workspace;
                 let (kind, subject) = (GateType::Integration, Subject::Workspace(id));
-                match self.standing(kind, subject) {
+                match self.standing(by, kind, subject) {
                     Standing::Asks => self.ask(kind, subject, What::Merge(id), facts),
                     _ => {
                         self.take_up(kind, subject);
@@ -166,11 +166,11 @@ impl Model {
                 workspace,
                 conflict,
                 resolution,
-            } => self.propose(*workspace, *conflict, resolution, facts),
+            } => self.propose(by, *workspace, *conflict, resolution, facts),
             C::Salvage(salvage) => {
                 let id = salvage.workspace;
                 let (kind, subject) = (GateType::Integration, Subject::Workspace(id));
-                match self.standing(kind, subject) {
+                match self.standing(by, kind, subject) {
                     Standing::Asks => self.ask(kind, subject, What::Salvage(id), facts),
                     _ => {
                         self.take_up(kind, subject);
@@ -185,7 +185,7 @@ impl Model {
                 }));
                 for task in std::mem::take(&mut facts.tasks) {
                     let (kind, subject) = (GateType::TaskApproval, Subject::Task(task));
-                    match self.standing(kind, subject) {
+                    match self.standing(by, kind, subject) {
                         Standing::Asks => self.ask(kind, subject, What::Approve(task), facts),
                         _ => self.set_plan(task, Plan::Approved),
                     }
@@ -253,6 +253,7 @@ impl Model {
                 let over = (GateType::Integration, Subject::Workspace(done.workspace));
                 self.settled
                     .retain(|(kind, subject, _)| (*kind, *subject) != over);
+                self.take_up(over.0, over.1);
             }
             C::CreateUser { .. } => self.people.push(Person {
                 state: UserState::Active,

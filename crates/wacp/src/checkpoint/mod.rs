@@ -9,8 +9,9 @@ use crate::{
     command::Principal,
     content::Content,
     event::{CheckpointCreated, CheckpointRejected, Damaged, Entry, Event, Reference},
-    gate::{GateType, Subject},
+    gate,
     id::{ArtifactId, CheckpointId, WorkspaceId},
+    integration,
     integrity::{self, Check, Proof},
     rejection::Refusal,
     role::{BaseRole, CheckpointType, Text, delegation::deny},
@@ -302,8 +303,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         }
         // What was put away is not salvaged any more, and nobody is asked.
         Event::TrailCompacted(e) => {
-            let subject = Subject::Workspace(e.workspace);
-            run.guard.remove(&(GateType::Integration, subject));
+            gate::apply::forget_merge(run, e.workspace);
             if let Some(Slot::Ended(ended)) = run.workspaces.get_mut(e.workspace.0 as usize) {
                 ended.register = None;
             }
@@ -331,6 +331,16 @@ fn created(run: &mut Run, e: &CheckpointCreated) {
         .next
         .artifacts
         .max(e.first_artifact.0 + e.artifacts.len() as u64);
+    if run.open(e.workspace).is_none() {
+        return;
+    }
+    integration::apply::put(
+        run,
+        e.workspace,
+        e.workspace,
+        e.first_artifact,
+        &e.artifacts,
+    );
     let Some(open) = run.open_mut(e.workspace) else {
         return;
     };

@@ -65,6 +65,10 @@ pub fn compact(stage: &mut Stage<'_>, principal: Principal, done: &Compaction) -
         Some(Slot::Open(_)) => return stage.refuse(Refusal::NotTerminal),
         Some(Slot::Ended(_)) => {}
     }
+    // What is being salvaged is verified once more before it is merged.
+    if stage.run.merges.contains_key(&done.workspace) {
+        return stage.refuse(Refusal::IntegrationUnderWay);
+    }
     if done.archived == 0 || done.from > done.to {
         return stage.refuse(Refusal::InvalidStructure);
     }

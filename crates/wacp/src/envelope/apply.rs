@@ -5,7 +5,9 @@ use trail::Micros;
 use super::{MAX_CAUSES, MAX_TAKEN, Pending, Progress, patience_us};
 use crate::{
     event::{Entry, Event},
+    gate::GateType,
     id::{EnvelopeId, GateId, WorkspaceId},
+    right,
     state::Run,
     workspace::{
         Deadline,
@@ -19,6 +21,11 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::EnvelopeCreated(e) => {
             run.next.envelopes = run.next.envelopes.max(e.envelope.0.saturating_add(1));
+            let gate = GateType::EnvelopeDelivery;
+            let is_on = run
+                .setup
+                .as_deref()
+                .is_some_and(|setup| setup.started.highway.gate(gate).enabled);
             let pending = Pending {
                 from: e.from,
                 envelope_type: e.envelope_type,
@@ -27,8 +34,13 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 payload: e.payload,
                 rights: e.rights.clone(),
                 progress: Progress::Queued,
+                unasked: e.from.is_some() && is_on,
             };
             run.inboxes.insert((e.to, e.envelope), pending);
+            // Told right after it; but used by it.
+            if let (Some(right), Some(from)) = (e.consumes, e.from) {
+                right::remove(run, from, e.to, right);
+            }
             hinder(run, e.to, 1);
         }
         Event::EnvelopeDelivered(e) => {
@@ -120,7 +132,8 @@ fn unschedule(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId) {
 /// Marks an envelope as waiting at a gate.
 pub(crate) fn hold(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId, gate: GateId) {
     change(run, to, envelope, |pending| {
-        pending.progress = Progress::Gated(gate)
+        pending.progress = Progress::Gated(gate);
+        pending.unasked = false;
     });
 }
 

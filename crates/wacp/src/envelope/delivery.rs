@@ -128,7 +128,7 @@ pub fn drain_with(
     }
     let mut busy: Vec<Option<WorkspaceId>> = Vec::new();
     let waiting: Vec<(EnvelopeId, &Pending)> = inbox(stage, to)
-        .filter(|(id, _)| Some(*id) != gone)
+        .filter(|(id, _)| Some(*id) != gone && !stage.gone.contains(id))
         .collect();
     // Whatever arrives after a blocking one waits for it, older or not.
     if waiting.iter().any(|(_, pending)| pending.blocks_inbox()) {

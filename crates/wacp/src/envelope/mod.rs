@@ -96,6 +96,8 @@ pub struct Pending {
     pub payload: Content,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub progress: Progress,
+    /// A person is to be asked about it, and was not yet.
+    pub unasked: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::{
     content::Content,
     event::{Damaged, EnvelopeCreated, EnvelopeRejected, HumanInjection, PortRightConsumed},
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{EnvelopeId, Party, UserId, WorkspaceId},
+    id::{EnvelopeId, Party, RightId, UserId, WorkspaceId},
     integrity::{self, Check, Proof},
     rejection::Refusal,
     right::{self, RightKind, Use},
@@ -196,17 +196,18 @@ pub struct Post {
 pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
     let (envelope, to) = (stage.new_envelope(), post.to);
     let (from, bytes, rights) = (post.from, post.payload.bytes, post.rights.clone());
-    create(stage, envelope, post);
+    create(stage, envelope, post, None);
     if delivery::is_free(stage, to, from) {
         delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
     }
     envelope
 }
 
-fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
+fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post, consumes: Option<RightId>) {
     stage.push(
         post.from.or(Some(post.to)),
         Box::new(EnvelopeCreated {
+            consumes,
             envelope,
             from: post.from,
             grace_us: post.grace_us,
@@ -233,6 +234,10 @@ fn accept(
     let (from, to) = (post.from, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
+    let once = match used {
+        Use::Once(right) => Some(right),
+        _ => None,
+    };
     let proposal = Proposal::EnvelopeDelivery {
         envelope,
         envelope_type: post.envelope_type,
@@ -243,8 +248,8 @@ fn accept(
         rights: post.rights.clone(),
         to,
     };
-    create(stage, envelope, post);
-    if let (Use::Once(right), Some(holder)) = (used, from) {
+    create(stage, envelope, post, once);
+    if let (Some(right), Some(holder)) = (once, from) {
         stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
@@ -306,31 +311,50 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
             injected(stage, user, new);
             Ok(())
         }
-        Err(refusal) => {
-            if refusal == Refusal::IntegrityViolation {
-                integrity::violation(stage, new.to, Damaged::NewEnvelope);
-            }
-            let place = run.workspace(new.to).map(|_| new.to);
-            stage.push(
-                place,
-                HumanInjection {
-                    envelope: None,
-                    envelope_type: new.envelope_type,
-                    rejected: Some(refusal),
-                    to: new.to,
-                    user,
-                },
-            );
-            stage.refuse(refusal)
-        }
+        Err(refusal) => not_injected(stage, user, new, refusal),
     }
 }
 
-fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    if !setup.started.highway.injection {
-        return Err(Refusal::InjectionDisabled);
+/// Records that a person's envelope was not accepted, and refuses.
+pub fn not_injected(
+    stage: &mut Stage<'_>,
+    user: UserId,
+    new: &NewEnvelope,
+    refusal: Refusal,
+) -> Decision {
+    if refusal == Refusal::IntegrityViolation {
+        integrity::violation(stage, new.to, Damaged::NewEnvelope);
     }
+    let place = stage.run.workspace(new.to).map(|_| new.to);
+    stage.push(
+        place,
+        HumanInjection {
+            envelope: None,
+            envelope_type: new.envelope_type,
+            rejected: Some(refusal),
+            to: new.to,
+            user,
+        },
+    );
+    stage.refuse(refusal)
+}
+
+fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
+    may_inject(run)?;
+    check_words(run, new)
+}
+
+/// Whether people may write of their own accord.
+pub fn may_inject(run: &Run) -> Result<(), Refusal> {
+    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    match setup.started.highway.injection {
+        true => Ok(()),
+        false => Err(Refusal::InjectionDisabled),
+    }
+}
+
+/// Everything a person's envelope must satisfy, asked for or not.
+pub fn check_words(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
     check_shape(run, new)?;
     // People hold no rights to pass on.
     if !new.rights.is_empty() {
@@ -347,7 +371,7 @@ fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
 }
 
 /// Whether a role still reads what its base reads; a person writes to no other.
-pub fn reads(run: &Run, to: WorkspaceId, kind: EnvelopeType) -> bool {
+fn reads(run: &Run, to: WorkspaceId, kind: EnvelopeType) -> bool {
     let role = run.workspace(to).map(Slot::role);
     let receives = role.and_then(|role| run.permissions(role));
     receives.is_none_or(|receives| !receives.lost(kind))

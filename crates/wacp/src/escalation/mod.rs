@@ -26,10 +26,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{self, Capability, UserState},
-    workspace::{
-        Deadline, end,
-        lifecycle::{Inbox, Reason, State},
-    },
+    workspace::{Deadline, end, lifecycle::Reason},
 };
 
 /// The word under which an escalation to someone who has left is recorded.
@@ -199,23 +196,15 @@ pub fn answer(
             envelope_type,
             payload,
         } => {
-            let known = run
-                .setup
-                .as_deref()
-                .is_some_and(|setup| setup.started.taxonomy.has_envelope_type(*envelope_type));
-            if !known {
-                return stage.refuse(Refusal::InvalidType);
-            }
-            if !payload.is_acceptable() {
-                return stage.refuse(Refusal::InvalidStructure);
-            }
-            if !envelope::send::reads(run, id, *envelope_type) {
-                return stage.refuse(Refusal::PermissionDenied);
-            }
-            if run.state_of(id).map(State::inbox) == Some(Inbox::Sealed) {
-                return stage.refuse(Refusal::WorkspaceSealed);
-            }
             let new = NewEnvelope::to(id, *envelope_type, *payload);
+            // Feedback was asked for; anything else is of their own accord.
+            let may = match envelope_type {
+                EnvelopeType::Feedback => Ok(()),
+                _ => envelope::send::may_inject(run),
+            };
+            if let Err(refusal) = may.and_then(|()| envelope::send::check_words(run, &new)) {
+                return envelope::send::not_injected(stage, user, &new, refusal);
+            }
             sent = Some(envelope::send::injected(stage, user, &new));
             Response::Envelope
         }

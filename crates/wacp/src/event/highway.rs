@@ -34,6 +34,8 @@ pub struct GateTriggered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateResolved {
     pub action: Answer,
+    /// The delegate that wanted it, if one did.
+    pub asked_by: Option<WorkspaceId>,
     pub gate: GateId,
     pub gate_type: GateType,
     pub modification: Option<Modification>,

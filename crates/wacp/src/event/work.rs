@@ -140,6 +140,8 @@ pub struct GraphCreated {
 pub struct IntegrationStarted {
     pub checkpoint: CheckpointId,
     pub confidence: Confidence,
+    /// How many were found: as many entries follow.
+    pub conflicts: u32,
     pub mode: Mode,
     pub source: WorkspaceId,
     pub strategy: Strategy,

@@ -13,7 +13,7 @@ use crate::{
         Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout, ResolutionReason,
         Resolver, WorkspaceRejected,
     },
-    id::{GateId, Party, UserId},
+    id::{GateId, Party, UserId, WorkspaceId},
     integration::{self, Resolution},
     rejection::Refusal,
     role::delegation::{coordinator_only, deny},
@@ -21,7 +21,11 @@ use crate::{
     state::{Run, Slot},
     task,
     user::{self, Capability},
-    workspace::{NewWorkspace, creation, end, is_long, lifecycle::Reason, wind_down},
+    workspace::{
+        NewWorkspace, creation, end, is_long,
+        lifecycle::{Reason, State},
+        wind_down,
+    },
 };
 
 /// A person answers.
@@ -68,9 +72,10 @@ pub fn resolve(
     if let Err(refusal) = check_modification(stage, gate, answer, modification) {
         return stage.refuse(refusal);
     }
-    // One merge at a time: the question waits until the other is over.
-    if answer != Answer::Reject && waits_for_merge(run, gate) {
-        return stage.refuse(Refusal::IntegrationUnderWay);
+    if answer != Answer::Reject
+        && let Some(refusal) = hindrance(run, gate)
+    {
+        return stage.refuse(refusal);
     }
     // What has become impossible is answered by the runtime, not by them.
     if answer != Answer::Reject && !is_possible(stage, gate, modification) {
@@ -82,6 +87,7 @@ pub fn resolve(
         gate.proposal.workspace(),
         Box::new(GateResolved {
             action: answer,
+            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: modification.cloned(),
@@ -220,33 +226,64 @@ fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modificatio
             .is_ok_and(|(target, found)| (target, found.id) == (*by, *checkpoint)),
         Proposal::ConflictResolution {
             conflict,
+            resolution,
             workspace,
             ..
-        } => integration::conflict::find(run, *workspace, *conflict).is_some(),
+        } => {
+            let possible = |resolution| {
+                integration::conflict::is_possible(run, *workspace, *conflict, resolution)
+            };
+            match modification {
+                Some(Modification::Resolution(content)) => {
+                    possible(&Resolution::Escalate(*content))
+                }
+                _ => possible(resolution),
+            }
+        }
         Proposal::WindDown(request) => wind_down::is_possible(run, request),
         Proposal::WorkspaceAbort { workspace, .. } => run.open(*workspace).is_some(),
     }
 }
 
-fn waits_for_merge(run: &Run, gate: &Gate) -> bool {
-    let refusal = match &gate.proposal {
-        Proposal::Integration { acceptance, .. } => {
-            integration::merge::check(run, acceptance).err()
+/// What keeps a yes waiting, for it passes: whoever asked or takes the work is
+/// paused or being replaced, or another merge is under way, and there is one at
+/// a time. The question stays.
+fn hindrance(run: &Run, gate: &Gate) -> Option<Refusal> {
+    let paused =
+        |id: WorkspaceId| matches!(run.state_of(id), Some(State::Suspended | State::Migrating));
+    let (target, refusal) = match &gate.proposal {
+        Proposal::Integration { acceptance, by, .. } => {
+            (Some(*by), integration::merge::check(run, acceptance).err())
         }
-        Proposal::Salvage { salvage, .. } => integration::salvage::check(run, salvage).err(),
-        _ => None,
+        Proposal::Salvage { by, salvage, .. } => {
+            (Some(*by), integration::salvage::check(run, salvage).err())
+        }
+        Proposal::ConflictResolution {
+            resolution,
+            workspace,
+            ..
+        } if *resolution != Resolution::AgentRework => {
+            (run.merges.get(workspace).map(|merge| merge.target), None)
+        }
+        _ => (None, None),
     };
-    refusal == Some(Refusal::IntegrationUnderWay)
+    if gate.asked_by.is_some_and(paused) || target.is_some_and(paused) {
+        return Some(Refusal::InvalidState);
+    }
+    refusal.filter(|refusal| *refusal == Refusal::IntegrationUnderWay)
 }
 
-/// Whether the delegate that asked lives, and still manages what it asked about.
+/// Whether the delegate that asked is at work, and still manages what it asked
+/// about.
 fn stands_behind(run: &Run, gate: &Gate) -> bool {
     let Some(delegate) = gate.asked_by else {
         return true;
     };
-    let lives = run.open(delegate).is_some_and(|open| open.delegate);
+    let works = run
+        .open(delegate)
+        .is_some_and(|open| open.delegate && matches!(open.state, State::Active | State::Blocked));
     let place = gate.proposal.workspace();
-    lives && place.is_some_and(|id| id == delegate || run.is_beneath(id, delegate))
+    works && place.is_some_and(|id| id == delegate || run.is_beneath(id, delegate))
 }
 
 /// The transition happens, in the name of whoever wanted it.
@@ -397,6 +434,7 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
         place,
         Box::new(GateResolved {
             action,
+            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: None,

@@ -1,6 +1,6 @@
 //! How gate events change what waits.
 
-use super::{Answer, Gate, GateType, Modification, Proposal, Subject};
+use super::{Answer, Gate, GateType, Modification, Proposal, Subject, config::Fallback};
 use crate::{
     envelope,
     event::{Entry, Event, GateResolved, GateTriggered, ResolutionReason, Resolver},
@@ -51,7 +51,7 @@ fn triggered(run: &mut Run, e: &GateTriggered, entry: &Entry) {
             workspace,
             ..
         } => {
-            integration::apply::hold(run, *workspace, *conflict, e.gate);
+            integration::apply::note_gate(run, *workspace, *conflict, e.gate);
             link(run, *workspace, e.gate);
         }
         proposal => {
@@ -146,6 +146,24 @@ fn release(run: &mut Run, gate: &Gate, payload: Option<crate::content::Content>)
     }
 }
 
+/// Drops what fell back about the merge of a workspace.
+pub(crate) fn forget_merge(run: &mut Run, id: WorkspaceId) {
+    let key = (GateType::Integration, Subject::Workspace(id));
+    if run.guard.remove(&key) != Some(Fallback::EscalateToCoordinator) {
+        return;
+    }
+    let handed = |gate: &Gate| (gate.gate_type, gate.subject) == key;
+    let gates: Vec<GateId> = run
+        .escalated_gates
+        .iter()
+        .filter(|(_, gate)| handed(gate))
+        .map(|(id, _)| *id)
+        .collect();
+    for gate in gates {
+        withdraw(run, gate);
+    }
+}
+
 /// Drops the guard and the handed-over questions of a workspace that ended.
 pub fn forget_workspace(run: &mut Run, id: WorkspaceId) {
     if id == WorkspaceId::ROOT {
@@ -153,9 +171,13 @@ pub fn forget_workspace(run: &mut Run, id: WorkspaceId) {
         run.escalated_gates.clear();
     }
     for gate_type in [GateType::Integration, GateType::WorkspaceAbort] {
-        for subject in [Subject::Workspace(id), Subject::WindDown(id)] {
-            run.guard.remove(&(gate_type, subject));
-        }
+        run.guard.remove(&(gate_type, Subject::Workspace(id)));
+    }
+    let wind_down = |us| (GateType::WorkspaceAbort, Subject::WindDown(id, us));
+    let shorter_or_longer = run.guard.range(wind_down(0)..=wind_down(u64::MAX));
+    let keys: Vec<_> = shorter_or_longer.map(|(key, _)| *key).collect();
+    for key in keys {
+        run.guard.remove(&key);
     }
     let gates = run
         .open(id)

@@ -92,8 +92,9 @@ pub enum Subject {
     /// Something that does not exist yet; each proposal is its own question.
     Proposal,
     Task(TaskId),
-    /// The request to finish: a yes to it is none to an abort at once.
-    WindDown(WorkspaceId),
+    /// The request to finish within so many microseconds: a yes to it is none to
+    /// an abort at once, nor to a shorter time.
+    WindDown(WorkspaceId, u64),
     Workspace(WorkspaceId),
 }
 
@@ -280,6 +281,10 @@ pub fn ask(
         return Err(Refusal::GatePending.into());
     }
     if let Some(fallback) = run.guard.get(&key) {
+        // What was handed to the coordinator is its to take up, nobody else's.
+        if *fallback == Fallback::EscalateToCoordinator && stage.actor != Actor::System {
+            return Err(Refusal::GatePending.into());
+        }
         return reenter(stage, gate_type, subject, *fallback);
     }
     let setting = setup.started.highway.gate(gate_type);
@@ -376,6 +381,7 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
         gate.proposal.workspace(),
         Box::new(GateResolved {
             action: Answer::Reject,
+            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: None,

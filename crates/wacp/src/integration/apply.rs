@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Merge, Merged, OpenConflict, ResolutionStrategy};
+use super::{Merge, Merged, Mode, OpenConflict, ResolutionStrategy};
 use crate::{
     checkpoint::{Artifact, register},
     event::{Entry, Event},
     gate::{self, GateType, Subject},
     id::{ArtifactId, WorkspaceId},
     role::Text,
+    signal::Owed,
     state::Run,
+    workspace::lifecycle::Trigger,
 };
 
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
@@ -31,12 +33,14 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                     artifacts,
                     synthesis: e.synthesis.clone(),
                     open: Vec::new(),
+                    unrecorded: e.conflicts,
                 },
             );
         }
         Event::ConflictDetected(e) => {
             run.next.conflicts = run.next.conflicts.max(e.conflict.0.saturating_add(1));
             if let Some(merge) = run.merges.get_mut(&e.workspace) {
+                merge.unrecorded = merge.unrecorded.saturating_sub(1);
                 merge.open.push(OpenConflict {
                     id: e.conflict,
                     conflict_type: e.conflict_type,
@@ -69,22 +73,25 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             let Some(merge) = remove(run, e.source) else {
                 return;
             };
+            if e.mode == Mode::Normal {
+                let trigger = match e.conflict_resolved {
+                    true => Trigger::ConflictResolved,
+                    false => Trigger::IntegrationSucceeded,
+                };
+                run.owed.insert(e.source, Owed::Close(trigger));
+            }
             if run.open(e.target).is_none() {
                 return;
             }
-            let source = e.source;
+            let first = merge.first_artifact;
             match &e.synthesis {
+                // A synthesis is addressed by the first artifact it was made from.
                 Some(synthesis) => {
-                    put(run, e.target, source, merge.first_artifact, synthesis, true)
+                    for artifact in synthesis.iter() {
+                        hold(run, e.target, e.source, first, artifact);
+                    }
                 }
-                None => put(
-                    run,
-                    e.target,
-                    source,
-                    merge.first_artifact,
-                    &merge.artifacts,
-                    false,
-                ),
+                None => put(run, e.target, e.source, first, &merge.artifacts),
             }
         }
         Event::IntegrationAborted(e) => {
@@ -100,34 +107,40 @@ fn remove(run: &mut Run, source: WorkspaceId) -> Option<Merge> {
     Some(merge)
 }
 
-fn put(
+/// A workspace holds what it made and what was merged into it, the latest of
+/// each resource.
+pub(crate) fn put(
     run: &mut Run,
-    target: WorkspaceId,
+    holder: WorkspaceId,
     source: WorkspaceId,
     first: ArtifactId,
     artifacts: &[Artifact],
-    is_synthesis: bool,
 ) {
     for (at, artifact) in artifacts.iter().enumerate() {
-        // A synthesis is addressed by the first artifact it was made from.
-        let number = if is_synthesis {
-            first.0
-        } else {
-            first.0 + at as u64
-        };
-        run.merged.insert(
-            (target, artifact.resource.clone()),
-            Merged {
-                artifact: ArtifactId(number),
-                hash: artifact.hash,
-                source,
-            },
-        );
+        let number = ArtifactId(first.0 + at as u64);
+        hold(run, holder, source, number, artifact);
     }
 }
 
+fn hold(
+    run: &mut Run,
+    holder: WorkspaceId,
+    source: WorkspaceId,
+    number: ArtifactId,
+    artifact: &Artifact,
+) {
+    run.merged.insert(
+        (holder, artifact.resource.clone()),
+        Merged {
+            artifact: number,
+            hash: artifact.hash,
+            source,
+        },
+    );
+}
+
 /// Notes where a conflict's resolution waits.
-pub(crate) fn hold(
+pub(crate) fn note_gate(
     run: &mut Run,
     workspace: WorkspaceId,
     conflict: crate::id::ConflictId,

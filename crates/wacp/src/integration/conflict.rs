@@ -1,6 +1,9 @@
 //! Each conflict is settled by itself; when the last one is, the merge ends.
 
-use super::{Merge, Mode, Resolution, merge::close};
+use super::{
+    Merge, Mode, Resolution,
+    merge::{close, takes},
+};
 use crate::{
     checkpoint::register,
     command::Principal,
@@ -26,6 +29,18 @@ pub fn find(run: &Run, id: WorkspaceId, conflict: ConflictId) -> Option<(&Merge,
     Some((merge, at))
 }
 
+/// Whether a conflict can be settled so. Work that is done again changes nobody
+/// but its workspace; everything else changes the target.
+pub fn is_possible(
+    run: &Run,
+    id: WorkspaceId,
+    conflict: ConflictId,
+    resolution: &Resolution,
+) -> bool {
+    let again = *resolution == Resolution::AgentRework;
+    find(run, id, conflict).is_some_and(|(merge, _)| again || takes(run, merge.target))
+}
+
 pub fn resolve(
     stage: &mut Stage<'_>,
     principal: Principal,
@@ -40,6 +55,9 @@ pub fn resolve(
     let asked = &merge.open[at].gates;
     if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
         return stage.refuse(Refusal::GatePending);
+    }
+    if !is_possible(stage.run, id, conflict, resolution) {
+        return stage.refuse(Refusal::InvalidState);
     }
     let acceptable = match resolution {
         Resolution::CoordinatorResolve(content) | Resolution::Escalate(content) => {

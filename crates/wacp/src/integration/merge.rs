@@ -100,9 +100,7 @@ pub fn check_merge(
     if run.merge_targets.range(range).next().is_some() {
         return Err(Refusal::IntegrationUnderWay);
     }
-    // What is paused, replaced or read-only takes nothing; the root always does.
-    let takes = |state| matches!(state, State::Active | State::Blocked);
-    if target != WorkspaceId::ROOT && !run.state_of(target).is_some_and(takes) {
+    if !takes(run, target) {
         return Err(Refusal::InvalidState);
     }
     if declared.len() > MAX_CONFLICTS || synthesis.is_some_and(|s| s.len() > MAX_ARTIFACTS) {
@@ -124,6 +122,12 @@ pub fn check_merge(
         }
     }
     Ok(())
+}
+
+/// What is paused, replaced or read-only takes nothing; the root always does.
+pub fn takes(run: &Run, target: WorkspaceId) -> bool {
+    let works = |state| matches!(state, State::Active | State::Blocked);
+    target == WorkspaceId::ROOT || run.state_of(target).is_some_and(works)
 }
 
 /// A synthesis changes what its target may change, and nothing else.
@@ -159,14 +163,17 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
         declared: &acceptance.conflicts,
         synthesis: acceptance.synthesis.clone(),
     };
-    merge.start(stage, checkpoint.confidence);
     if acceptance.check == Check::Invalid || checkpoint.is_damaged {
+        merge.start(stage, checkpoint.confidence, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.give_up(stage, Aborted::IntegrityViolation);
         end::fail(stage, id, Reason::IntegrityViolation);
         return;
     }
-    if merge.detect(stage) > 0 {
+    let found = merge.find(run);
+    merge.start(stage, checkpoint.confidence, found.len());
+    if !found.is_empty() {
+        merge.record(stage, found);
         stage.transition(id, State::Conflicted, Trigger::ConflictDetected, None);
         return;
     }
@@ -196,7 +203,8 @@ pub struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
+    /// Begins the merge, in which so many conflicts were found.
+    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence, conflicts: usize) {
         let about = Some(Reference::Workspace(self.source));
         // The coordinator's word, or that of the delegate in its place.
         let integrator = stage.asker.unwrap_or(WorkspaceId::ROOT);
@@ -214,6 +222,7 @@ impl Merging<'_> {
             IntegrationStarted {
                 checkpoint: self.checkpoint.id,
                 confidence,
+                conflicts: conflicts as u32,
                 mode: self.mode,
                 source: self.source,
                 strategy: self.strategy,
@@ -223,55 +232,45 @@ impl Merging<'_> {
         );
     }
 
-    /// Records what does not fit; gives how much.
-    pub fn detect(&self, stage: &mut Stage<'_>) -> usize {
-        let run = stage.run;
-        let mut found = 0;
-        if self.strategy.detects(ConflictType::ContentOverlap) {
-            for (at, artifact) in self.checkpoint.artifacts.iter().enumerate() {
-                let key = (self.target, artifact.resource.clone());
-                let Some(there) = run.merged.get(&key) else {
-                    continue;
-                };
-                if artifact.base == Some(there.hash) || artifact.hash == there.hash {
-                    continue;
-                }
-                let artifact_id = ArtifactId(self.checkpoint.first_artifact.0 + at as u64);
-                let conflict = stage.new_conflict();
-                stage.push(
-                    Some(self.source),
-                    Box::new(ConflictDetected {
-                        artifact: Some(artifact_id),
-                        conflict,
-                        conflict_type: ConflictType::ContentOverlap,
-                        description: None,
-                        mode: self.mode,
-                        resource: Some(artifact.resource.clone()),
-                        theirs: Some(there.hash),
-                        workspace: self.source,
-                    }),
-                );
-                found += 1;
-            }
+    /// What does not fit, to be numbered when it is recorded.
+    pub fn find(&self, run: &Run) -> Vec<ConflictDetected> {
+        let conflict = |conflict_type| ConflictDetected {
+            artifact: None,
+            conflict: ConflictId(0),
+            conflict_type,
+            description: None,
+            mode: self.mode,
+            resource: None,
+            theirs: None,
+            workspace: self.source,
+        };
+        let overlap = |(at, artifact): (usize, &Artifact)| {
+            let key = (self.target, artifact.resource.clone());
+            let there = run.merged.get(&key)?;
+            let fits = artifact.base == Some(there.hash) || artifact.hash == there.hash;
+            (!fits).then(|| ConflictDetected {
+                artifact: Some(ArtifactId(self.checkpoint.first_artifact.0 + at as u64)),
+                resource: Some(artifact.resource.clone()),
+                theirs: Some(there.hash),
+                ..conflict(ConflictType::ContentOverlap)
+            })
+        };
+        let declared = |declared: &Declared| ConflictDetected {
+            description: Some(declared.description.clone()),
+            resource: declared.resource.clone(),
+            ..conflict(declared.conflict_type)
+        };
+        let looks = self.strategy.detects(ConflictType::ContentOverlap);
+        let artifacts = self.checkpoint.artifacts.iter().enumerate();
+        let overlaps = artifacts.filter(|_| looks).filter_map(overlap);
+        overlaps.chain(self.declared.iter().map(declared)).collect()
+    }
+
+    pub fn record(&self, stage: &mut Stage<'_>, found: Vec<ConflictDetected>) {
+        for mut detected in found {
+            detected.conflict = stage.new_conflict();
+            stage.push(Some(self.source), Box::new(detected));
         }
-        for declared in self.declared {
-            let conflict = stage.new_conflict();
-            stage.push(
-                Some(self.source),
-                Box::new(ConflictDetected {
-                    artifact: None,
-                    conflict,
-                    conflict_type: declared.conflict_type,
-                    description: Some(declared.description.clone()),
-                    mode: self.mode,
-                    resource: declared.resource.clone(),
-                    theirs: None,
-                    workspace: self.source,
-                }),
-            );
-            found += 1;
-        }
-        found
     }
 
     pub fn complete(&self, stage: &mut Stage<'_>, conflict_resolved: bool) {

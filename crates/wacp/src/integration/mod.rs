@@ -152,6 +152,9 @@ pub struct Merge {
     pub artifacts: Arc<[Artifact]>,
     pub synthesis: Option<Arc<[Artifact]>>,
     pub open: Vec<OpenConflict>,
+    /// Conflicts that were found and are not recorded: none, unless a crash came
+    /// between.
+    pub unrecorded: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,7 +167,7 @@ pub struct OpenConflict {
     pub gates: Vec<GateId>,
 }
 
-/// What a parent holds of a resource.
+/// What a workspace holds of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merged {
     pub artifact: ArtifactId,

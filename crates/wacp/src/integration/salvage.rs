@@ -73,13 +73,9 @@ pub fn check<'a>(
     let checkpoint = chosen
         .and_then(|id| register.find(id))
         .ok_or(Refusal::UnknownCheckpoint)?;
-    // A parent that has ended or is only read takes nothing; the root does.
+    // In place of a parent that has ended, the root takes it.
     let parent = integrator(run, id);
-    let takes = |state| !matches!(state, State::Integrating | State::Conflicted);
-    let target = run
-        .open(parent)
-        .filter(|open| takes(open.state))
-        .map_or(WorkspaceId::ROOT, |_| parent);
+    let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
     if run.merges.contains_key(&id) {
         return Err(Refusal::IntegrationUnderWay);
     }
@@ -103,19 +99,24 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
         declared: &salvage.conflicts,
         synthesis: salvage.synthesis.clone(),
     };
-    merge.start(stage, Confidence::Low);
+    let found = match salvage.usable {
+        true => merge.find(stage.run),
+        false => Vec::new(),
+    };
     if salvage.check == Check::Invalid || checkpoint.is_damaged {
+        merge.start(stage, Confidence::Low, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.give_up(stage, Aborted::IntegrityViolation);
         return;
     }
+    merge.start(stage, Confidence::Low, found.len());
     if !salvage.usable {
         merge.give_up(stage, Aborted::Unusable);
-        return;
-    }
-    if merge.detect(stage) == 0 {
+    } else if found.is_empty() {
         merge.complete(stage, false);
         finish_task(stage, id);
+    } else {
+        merge.record(stage, found);
     }
 }
 
@@ -142,7 +143,7 @@ pub fn rework(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge) {
     );
 }
 
-/// Ends a salvage without a result.
+/// Ends a merge without a result.
 pub fn give_up(
     stage: &mut Stage<'_>,
     id: WorkspaceId,

@@ -141,6 +141,34 @@ pub fn select<'a>(
     })
 }
 
+/// What one reader may see of a run. The views are made of nothing else.
+#[derive(Clone, Debug)]
+pub struct Reading<'a> {
+    run: &'a Run,
+    scope: &'a access::Scope,
+    entries: Vec<&'a Entry>,
+}
+
+impl<'a> Reading<'a> {
+    /// `entries` is the run's trail.
+    pub fn new(run: &'a Run, entries: &'a [Entry], scope: &'a access::Scope) -> Reading<'a> {
+        let seen = |entry: &&Entry| scope.contains(run, entry.workspace);
+        Reading {
+            run,
+            scope,
+            entries: entries.iter().filter(seen).collect(),
+        }
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = &'a Entry> + '_ {
+        self.entries.iter().copied()
+    }
+
+    fn contains(&self, workspace: Option<WorkspaceId>) -> bool {
+        self.scope.contains(self.run, workspace)
+    }
+}
+
 /// What entries are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupBy {

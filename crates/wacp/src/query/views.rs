@@ -1,20 +1,25 @@
 //! Five ways to look at a run: as a whole, one workspace in time, who wrote to
-//! whom, what people did, and two runs side by side.
+//! whom, what people did, and two runs side by side. Each shows what its reader
+//! may see and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trail::Micros;
 
-use super::body;
+use super::{Reading, body};
 use crate::{
     checkpoint::Artifact,
-    event::{Entry, Event, Resolver},
+    event::{Entry, Event, Reference, Resolver},
     gate::{Answer, GateType},
     id::{ArtifactId, CheckpointId, EnvelopeId, GateId, UserId, WorkspaceId},
     role::EnvelopeType,
-    state::Run,
+    signal::SignalType,
+    state::Slot,
     task::Status,
-    workspace::lifecycle::{Reason, State, Trigger},
+    workspace::{
+        budget::{Dimension, Usage},
+        lifecycle::{Reason, State, Trigger},
+    },
 };
 
 /// A run as a whole.
@@ -30,25 +35,37 @@ pub struct Overview {
     pub open_escalations: u32,
 }
 
-pub fn overview(run: &Run, entries: &[Entry]) -> Overview {
+pub fn overview(reading: &Reading<'_>) -> Overview {
+    let run = reading.run;
+    let gates = run.gates.values().map(|gate| gate.proposal.workspace());
+    let escalations = run.escalations.values();
     let mut view = Overview {
-        entries: entries.len() as u64,
-        began: entries.first().map(|entry| entry.time),
-        last: entries.last().map(|entry| entry.time),
-        pending_gates: run.gates.len() as u32,
-        open_escalations: run.escalations.len() as u32,
+        entries: reading.entries.len() as u64,
+        began: reading.entries.first().map(|entry| entry.time),
+        last: reading.entries.last().map(|entry| entry.time),
+        pending_gates: gates.filter(|id| reading.contains(*id)).count() as u32,
+        open_escalations: escalations
+            .filter(|escalation| reading.contains(Some(escalation.workspace)))
+            .count() as u32,
         ..Overview::default()
     };
-    for slot in &run.workspaces {
+    for (at, slot) in run.workspaces.iter().enumerate() {
+        if !reading.contains(Some(WorkspaceId(at as u32))) {
+            continue;
+        }
         *view.workspaces.entry(slot.state()).or_default() += 1;
-        if let crate::state::Slot::Ended(ended) = slot
+        if let Slot::Ended(ended) = slot
             && let Some(reason) = ended.reason
         {
             *view.failures.entry(reason).or_default() += 1;
         }
     }
     for task in &run.tasks {
-        *view.tasks.entry(task.status).or_default() += 1;
+        // A task nobody has worked on is the plan's, and so the coordinator's.
+        let mut places = task.history.iter();
+        if reading.contains(None) || places.any(|id| reading.contains(Some(*id))) {
+            *view.tasks.entry(task.status).or_default() += 1;
+        }
     }
     view
 }
@@ -62,8 +79,10 @@ pub struct Moment {
 }
 
 /// One workspace in time: its local trail, shortened.
-pub fn workspace_timeline(entries: &[Entry], id: WorkspaceId) -> Vec<Moment> {
-    let local = entries.iter().filter(|entry| entry.workspace == Some(id));
+pub fn workspace_timeline(reading: &Reading<'_>, id: WorkspaceId) -> Vec<Moment> {
+    let local = reading
+        .entries()
+        .filter(|entry| entry.workspace == Some(id));
     local
         .map(|entry| Moment {
             time: entry.time,
@@ -79,7 +98,8 @@ pub fn workspace_timeline(entries: &[Entry], id: WorkspaceId) -> Vec<Moment> {
 /// One envelope's way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    pub envelope: EnvelopeId,
+    /// `None`: it was turned away before it became one.
+    pub envelope: Option<EnvelopeId>,
     pub from: Option<WorkspaceId>,
     pub to: WorkspaceId,
     pub envelope_type: EnvelopeType,
@@ -92,63 +112,76 @@ pub struct Message {
 }
 
 /// Who wrote to whom, in the order of writing.
-pub fn message_flow(entries: &[Entry]) -> Vec<Message> {
-    let mut messages: BTreeMap<EnvelopeId, Message> = BTreeMap::new();
-    for entry in entries {
+pub fn message_flow(reading: &Reading<'_>) -> Vec<Message> {
+    let mut flow = Flow::default();
+    for entry in reading.entries() {
         match &entry.event {
             Event::EnvelopeCreated(e) => {
-                messages.insert(
-                    e.envelope,
-                    Message {
-                        envelope: e.envelope,
-                        from: e.from,
-                        to: e.to,
-                        envelope_type: e.envelope_type,
-                        in_reply_to: e.in_reply_to,
-                        created: entry.time,
-                        delivered: None,
-                        acknowledged: None,
-                        redeliveries: 0,
-                        refused: false,
-                    },
-                );
+                let message = Message {
+                    in_reply_to: e.in_reply_to,
+                    ..Message::new(Some(e.envelope), e.from, e.to, e.envelope_type, entry.time)
+                };
+                flow.places.insert(e.envelope, flow.messages.len());
+                flow.messages.push(message);
             }
-            Event::EnvelopeDelivered(e) => set(&mut messages, e.envelope, |m| {
-                m.delivered = Some(entry.time);
-            }),
-            Event::EnvelopeRedelivered(e) => set(&mut messages, e.envelope, |m| {
-                m.redeliveries = e.attempt;
-            }),
-            Event::EnvelopeUndeliverable(e) => set(&mut messages, e.envelope, |m| m.refused = true),
-            Event::EnvelopeRejected(e) => {
-                if let Some(envelope) = e.envelope {
-                    set(&mut messages, envelope, |m| m.refused = true);
-                }
-            }
+            Event::EnvelopeDelivered(e) => flow.set(e.envelope, |m| m.delivered = Some(entry.time)),
+            Event::EnvelopeRedelivered(e) => flow.set(e.envelope, |m| m.redeliveries = e.attempt),
+            Event::EnvelopeUndeliverable(e) => flow.set(e.envelope, |m| m.refused = true),
+            Event::EnvelopeRejected(e) => match e.envelope {
+                Some(envelope) => flow.set(envelope, |m| m.refused = true),
+                None => flow.messages.push(Message {
+                    refused: true,
+                    ..Message::new(None, e.from, e.to, e.envelope_type, entry.time)
+                }),
+            },
             Event::SignalEmitted(e) => {
-                if let (
-                    crate::signal::SignalType::Acknowledged,
-                    Some(crate::event::Reference::Envelope(id)),
-                ) = (e.signal_type, e.reference)
+                if let (SignalType::Acknowledged, Some(Reference::Envelope(id))) =
+                    (e.signal_type, e.reference)
                 {
-                    set(&mut messages, id, |m| {
-                        m.acknowledged = m.acknowledged.or(Some(entry.time));
-                    });
+                    flow.set(id, |m| m.acknowledged = m.acknowledged.or(Some(entry.time)));
                 }
             }
             _ => {}
         }
     }
-    messages.into_values().collect()
+    flow.messages
 }
 
-fn set(
-    messages: &mut BTreeMap<EnvelopeId, Message>,
-    id: EnvelopeId,
-    change: impl FnOnce(&mut Message),
-) {
-    if let Some(message) = messages.get_mut(&id) {
-        change(message);
+impl Message {
+    fn new(
+        envelope: Option<EnvelopeId>,
+        from: Option<WorkspaceId>,
+        to: WorkspaceId,
+        envelope_type: EnvelopeType,
+        created: Micros,
+    ) -> Message {
+        Message {
+            envelope,
+            from,
+            to,
+            envelope_type,
+            in_reply_to: None,
+            created,
+            delivered: None,
+            acknowledged: None,
+            redeliveries: 0,
+            refused: false,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Flow {
+    messages: Vec<Message>,
+    places: BTreeMap<EnvelopeId, usize>,
+}
+
+impl Flow {
+    fn set(&mut self, id: EnvelopeId, change: impl FnOnce(&mut Message)) {
+        let place = self.places.get(&id).copied();
+        if let Some(message) = place.and_then(|at| self.messages.get_mut(at)) {
+            change(message);
+        }
     }
 }
 
@@ -169,12 +202,20 @@ pub struct HighwayActivity {
 pub struct GateLine {
     pub gate_type: GateType,
     pub asked: Micros,
-    pub answered: Option<(Micros, Answer, Resolver)>,
+    /// Where nobody answered and it was handed over: once more, by the
+    /// coordinator.
+    pub answered: Option<(Micros, Answer, AnsweredBy)>,
 }
 
-pub fn highway_activity(entries: &[Entry]) -> HighwayActivity {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnsweredBy {
+    Coordinator,
+    Resolver(Resolver),
+}
+
+pub fn highway_activity(reading: &Reading<'_>) -> HighwayActivity {
     let mut view = HighwayActivity::default();
-    for entry in entries {
+    for entry in reading.entries() {
         match &entry.event {
             Event::GateTriggered(e) => {
                 view.gates.insert(
@@ -188,9 +229,15 @@ pub fn highway_activity(entries: &[Entry]) -> HighwayActivity {
             }
             Event::GateResolved(e) => {
                 if let Some(line) = view.gates.get_mut(&e.gate) {
-                    line.answered = Some((entry.time, e.action, e.resolver));
+                    let by = AnsweredBy::Resolver(e.resolver);
+                    line.answered = Some((entry.time, e.action, by));
                 }
                 act(&mut view, e.resolver);
+            }
+            Event::GateReentryBlocked(e) => {
+                if let Some(line) = e.gate.and_then(|gate| view.gates.get_mut(&gate)) {
+                    line.answered = Some((entry.time, e.converted_to, AnsweredBy::Coordinator));
+                }
             }
             Event::HumanInjection(e) => {
                 view.injections += u32::from(e.rejected.is_none());
@@ -227,52 +274,91 @@ pub struct Comparison {
     pub parted_at: Option<u64>,
 }
 
-pub fn compare(first: (&Run, &[Entry]), second: (&Run, &[Entry])) -> Comparison {
+pub fn compare(first: &Reading<'_>, second: &Reading<'_>) -> Comparison {
     let mut event_types: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
-    for entry in first.1 {
+    for entry in first.entries() {
         event_types.entry(entry.event.event_type()).or_default().0 += 1;
     }
-    for entry in second.1 {
+    for entry in second.entries() {
         event_types.entry(entry.event.event_type()).or_default().1 += 1;
     }
-    let pairs = first.1.iter().zip(second.1);
-    let parted = pairs
-        .clone()
-        .position(|(a, b)| a.event != b.event || a.workspace != b.workspace);
-    let length = first.1.len().min(second.1.len());
-    let parted_at = parted.or((first.1.len() != second.1.len()).then_some(length));
-    let (a, b) = (overview(first.0, first.1), overview(second.0, second.1));
+    let mut pairs = first.entries().zip(second.entries());
+    let parted = pairs.position(|(a, b)| a.workspace != b.workspace || !is_same(a, b));
+    let (a, b) = (first.entries.len(), second.entries.len());
+    let parted_at = parted.or((a != b).then_some(a.min(b)));
     Comparison {
         event_types,
-        duration_us: (duration(first.1), duration(second.1)),
-        workspaces: (a.workspaces, b.workspaces),
-        tokens: (tokens(first.1), tokens(second.1)),
+        duration_us: (duration(first), duration(second)),
+        workspaces: (overview(first).workspaces, overview(second).workspaces),
+        tokens: (tokens(first), tokens(second)),
         parted_at: parted_at.map(|at| at as u64),
     }
 }
 
-fn duration(entries: &[Entry]) -> u64 {
-    match (entries.first(), entries.last()) {
+/// What tells when something happened or how long it took, and what is new each
+/// time by intent; nothing of it is what happened.
+const CIRCUMSTANCES: [&str; 7] = [
+    "downtime_us",
+    "duration_us",
+    "elapsed_us",
+    "next_at",
+    "proof",
+    "silent_us",
+    "timeout_at",
+];
+
+fn is_same(a: &Entry, b: &Entry) -> bool {
+    let essence = |entry: &Entry| {
+        let mut body = body(&entry.event);
+        if let serde_json::Value::Object(fields) = &mut body {
+            fields.retain(|name, _| !CIRCUMSTANCES.contains(&name.as_str()));
+        }
+        body
+    };
+    a.event == b.event || (a.event.event_type() == b.event.event_type() && essence(a) == essence(b))
+}
+
+fn duration(reading: &Reading<'_>) -> u64 {
+    match (reading.entries.first(), reading.entries.last()) {
         (Some(first), Some(last)) => u64::try_from(last.time.0 - first.time.0).unwrap_or(0),
         _ => 0,
     }
 }
 
-fn tokens(entries: &[Entry]) -> u64 {
-    let reported = entries.iter().filter_map(|entry| match &entry.event {
-        Event::CheckpointCreated(e) => e.resource_usage.map(|usage| usage.tokens),
-        _ => None,
-    });
-    reported.fold(0, u64::saturating_add)
+/// Of each workspace what was measured, or what its agent reported if that is
+/// more or all there is.
+fn tokens(reading: &Reading<'_>) -> u64 {
+    let mut used: BTreeMap<WorkspaceId, (u64, u64)> = BTreeMap::new();
+    let mut measure = |id: WorkspaceId, total: u64, more: u64| {
+        let (measured, reported) = used.entry(id).or_default();
+        *measured = total.max(*measured);
+        *reported = reported.saturating_add(more);
+    };
+    let total = |usage: &Option<Usage>| usage.map_or(0, |usage| usage.tokens);
+    for entry in reading.entries() {
+        match &entry.event {
+            Event::CheckpointCreated(e) => {
+                measure(e.workspace, total(&e.consumed), total(&e.resource_usage));
+            }
+            Event::WorkspaceStateChanged(e) => measure(e.workspace, total(&e.consumed), 0),
+            Event::BudgetWarning(e) if e.dimension == Dimension::Tokens => {
+                measure(e.source, e.source_consumed, 0);
+            }
+            _ => {}
+        }
+    }
+    let most = used
+        .values()
+        .map(|(measured, reported)| *measured.max(reported));
+    most.fold(0, u64::saturating_add)
 }
 
 /// The artifact with this number: whose it is, in which checkpoint, and what.
-/// Whether it may be read is decided by `Command::Read` on its workspace.
-pub fn find_artifact(
-    entries: &[Entry],
+pub fn find_artifact<'a>(
+    reading: &Reading<'a>,
     id: ArtifactId,
-) -> Option<(WorkspaceId, CheckpointId, &Artifact)> {
-    entries.iter().find_map(|entry| match &entry.event {
+) -> Option<(WorkspaceId, CheckpointId, &'a Artifact)> {
+    reading.entries().find_map(|entry| match &entry.event {
         Event::CheckpointCreated(e) => {
             let at = id.0.checked_sub(e.first_artifact.0)?;
             let artifact = e.artifacts.get(usize::try_from(at).ok()?)?;
@@ -283,9 +369,9 @@ pub fn find_artifact(
 }
 
 /// The names of body fields that occur, for whoever builds a query.
-pub fn known_fields(entries: &[Entry]) -> BTreeSet<String> {
+pub fn known_fields(reading: &Reading<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for entry in entries {
+    for entry in reading.entries() {
         if let serde_json::Value::Object(map) = body(&entry.event) {
             names.extend(map.keys().cloned());
         }

@@ -14,7 +14,7 @@
 
 use crate::{
     envelope, escalation,
-    event::{Aborted, IntegrationAborted, Undeliverable},
+    event::{Aborted, ResolvedBy, Undeliverable},
     gate::{self, Proposal},
     id::{TaskId, WorkspaceId},
     integration::{self, Mode},
@@ -96,14 +96,14 @@ fn children(stage: &mut Stage<'_>) {
     }
 }
 
-/// A merge was begun: either its conflicts were found, or it is begun again.
-/// Of one whose conflicts are all settled nobody knows how: the work is done
+/// A merge was begun: either all its conflicts were recorded, or it is given up
+/// and begun again. Of one whose conflicts are all settled nobody knows how: the work is done
 /// again, or salvaged.
 fn merges(stage: &mut Stage<'_>) {
     let run = stage.run;
     for (source, merge) in &run.merges {
         let state = stage.state_of(*source);
-        let found = !merge.open.is_empty();
+        let found = !merge.open.is_empty() && merge.unrecorded == 0;
         match (merge.mode, state) {
             (Mode::Normal, Some(State::Integrating)) if found => {
                 let trigger = Trigger::ConflictDetected;
@@ -111,16 +111,9 @@ fn merges(stage: &mut Stage<'_>) {
             }
             (Mode::Normal, Some(State::Conflicted)) => {}
             (Mode::Salvage, _) if found => {}
-            (mode, _) => {
-                stage.push_protocol(
-                    Some(*source),
-                    IntegrationAborted {
-                        mode,
-                        reason: Aborted::Interrupted,
-                        source: *source,
-                        target: merge.target,
-                    },
-                );
+            _ => {
+                let (how, reason) = (ResolvedBy::Abandoned, Aborted::Interrupted);
+                integration::salvage::give_up(stage, *source, merge, how, reason);
             }
         }
     }
@@ -149,10 +142,11 @@ fn inboxes(stage: &mut Stage<'_>) {
             _ => end::settle(stage, to, Undeliverable::WorkspaceTerminal),
         }
     }
-    // Held at a gate that has answered: only a no leaves it there.
+    // Held at a gate that has answered: only a no leaves it there. One that was
+    // to be held and never was gets no further either.
     for ((to, id), pending) in &run.inboxes {
         let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
-        let refused = pending.gate().is_some_and(|gate| !asks(gate));
+        let refused = pending.unasked || pending.gate().is_some_and(|gate| !asks(gate));
         if refused && !stage.gone.contains(id) {
             let reason = Refusal::GateRejectedByFallback;
             envelope::reject_pending(stage, *to, *id, pending, reason);

@@ -32,6 +32,10 @@ const TOLERATED_IN: u64 = 100;
 /// So many are always tolerated.
 const TOLERATED: u64 = 16;
 
+/// Entries that were set aside leave gaps in the numbers; no larger ones than
+/// this.
+const LARGEST_GAP: u64 = 1 << 16;
+
 /// A run rebuilt from a trail.
 #[derive(Clone, Debug)]
 pub struct Rebuilt {
@@ -98,6 +102,8 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
         return false;
     }
     let known = |id: WorkspaceId| (id.0 as usize) < run.workspaces.len();
+    // Numbers go on from where they are.
+    let follows = |number: u64, next: u64| (next..next + LARGEST_GAP).contains(&number);
     match &entry.event {
         Event::WorkspaceCreated(e) => {
             e.workspace.0 as usize == run.workspaces.len()
@@ -119,18 +125,27 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
         }
         Event::GraphCreated(e) => e.graph.0 as usize == run.graphs.len(),
         Event::UserCreated(e) => e.user.0 as usize == run.users.len(),
-        Event::EnvelopeCreated(e) => e.envelope.0 >= run.next.envelopes && run.open(e.to).is_some(),
+        Event::EnvelopeCreated(e) => {
+            follows(e.envelope.0, run.next.envelopes) && run.open(e.to).is_some()
+        }
         Event::CheckpointCreated(e) => {
-            e.checkpoint.0 >= run.next.checkpoints
+            follows(e.checkpoint.0, run.next.checkpoints)
+                && follows(e.first_artifact.0, run.next.artifacts)
                 && run.state_of(e.workspace) == Some(State::Active)
         }
         // A merge stands on its workspace: what was never completed has none.
         Event::IntegrationStarted(e) => {
             e.mode == Mode::Salvage || run.state_of(e.source) == Some(State::Integrating)
         }
-        Event::ConflictDetected(e) => run.merges.contains_key(&e.workspace),
-        Event::SignalEmitted(e) => e.signal.0 >= run.next.signals && known(e.from),
-        Event::GateTriggered(e) => e.gate.0 >= run.next.gates,
+        Event::ConflictDetected(e) => {
+            follows(e.conflict.0.into(), run.next.conflicts.into())
+                && run.merges.contains_key(&e.workspace)
+        }
+        Event::SignalEmitted(e) => follows(e.signal.0, run.next.signals) && known(e.from),
+        Event::PortRightCreated(e) => {
+            follows(e.right.0, run.next.rights) && known(e.holder) && known(e.target)
+        }
+        Event::GateTriggered(e) => follows(e.gate.0.into(), run.next.gates.into()),
         Event::GateResolved(e) => run.gates.contains_key(&e.gate),
         _ => entry.workspace.is_none_or(known),
     }

@@ -245,7 +245,7 @@ fn add(run: &mut Run, holder: WorkspaceId, target: WorkspaceId, kind: RightKind,
     }
 }
 
-fn remove(run: &mut Run, holder: WorkspaceId, target: WorkspaceId, right: RightId) {
+pub(crate) fn remove(run: &mut Run, holder: WorkspaceId, target: WorkspaceId, right: RightId) {
     let key = (holder, target);
     if run.rights.get(&key) == Some(&right) {
         run.rights.remove(&key);

@@ -287,7 +287,7 @@ impl Permissions {
                 base.may_send(*kind) || matches!(kind, EnvelopeType::Registered(_))
             }
             (BaseRole::Worker, Action::Receive(_)) => true,
-            (BaseRole::Worker, Action::Create(_)) => true,
+            (BaseRole::Worker, Action::Create(kind)) => *kind != CheckpointType::Observation,
             (BaseRole::Observer, Action::Create(kind)) => *kind != CheckpointType::Artifact,
             (BaseRole::Observer, Action::Send(_) | Action::Receive(_)) => false,
         }

@@ -180,6 +180,7 @@ impl Taxonomy {
                 "system",
                 "protocol",
                 "fallback",
+                "human",
             ],
         )?;
         self.roles

@@ -17,7 +17,7 @@ use crate::{
     state::{Run, Slot},
     workspace::{
         end, is_long,
-        lifecycle::{Reason, State},
+        lifecycle::{Reason, State, Trigger},
     },
 };
 
@@ -25,10 +25,14 @@ pub mod table;
 
 pub use table::{Outcome, SignalSet, SignalType, outcome};
 
-/// A state change that a recorded signal announced.
+/// A state change that a recorded entry announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owed {
-    pub signal: SignalType,
+#[serde(rename_all = "snake_case")]
+pub enum Owed {
+    /// A signal that moves its workspace.
+    Signal(SignalType),
+    /// A merge that is done: its workspace closes.
+    Close(Trigger),
 }
 
 /// An agent emits a signal.
@@ -214,12 +218,20 @@ pub(crate) fn reparented(run: &mut Run, child: WorkspaceId, old: WorkspaceId, ne
     }
 }
 
-/// Makes the state change that a signal announced and a crash swallowed.
+/// Makes the state change that was announced and that a crash swallowed.
 pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
     let Some(state) = stage.run.state_of(id) else {
         return;
     };
-    match outcome(state, owed.signal) {
+    let signal = match owed {
+        Owed::Signal(signal) => signal,
+        Owed::Close(trigger) => {
+            stage.transition(id, State::Closed, trigger, None);
+            crate::integration::merge::close(stage, id);
+            return;
+        }
+    };
+    match outcome(state, signal) {
         Outcome::Moves(State::Failed, _) => end::fail(stage, id, Reason::AgentFailed),
         Outcome::Moves(to, trigger) => {
             stage.transition(id, to, trigger, None);
@@ -242,12 +254,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         Event::SignalEmitted(e) => {
             run.next.signals = run.next.signals.max(e.signal.0.saturating_add(1));
             if e.moves {
-                run.owed.insert(
-                    e.from,
-                    Owed {
-                        signal: e.signal_type,
-                    },
-                );
+                run.owed.insert(e.from, Owed::Signal(e.signal_type));
             }
             if e.signal_type == SignalType::Acknowledged {
                 if let Some(Reference::Envelope(envelope)) = e.reference {

@@ -105,6 +105,8 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             if let Some(old) = run.open(e.workspace).and_then(|open| open.parent) {
                 meter::reserve(run, old, e.workspace, true);
                 run.children.remove(&(old, e.workspace));
+                // Elsewhere a merge is another question.
+                crate::gate::apply::forget_merge(run, e.workspace);
                 crate::signal::reparented(run, e.workspace, old, e.new_parent);
             }
             if let Some(open) = run.open_mut(e.workspace) {

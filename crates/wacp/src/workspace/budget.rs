@@ -166,12 +166,17 @@ impl Meter {
         }
     }
 
+    /// What was measured of this workspace itself and not written yet.
+    pub fn unwritten(&self, dimension: Dimension) -> u64 {
+        let measured = self.live.0.amount(dimension);
+        measured.saturating_sub(self.own[dimension as usize])
+    }
+
     /// What is left to give away, with what was measured and not written yet.
     pub fn remaining(&self, dimension: Dimension) -> Option<u64> {
         let at = dimension as usize;
         let limit = self.limits.limit(dimension)?;
-        let unwritten = self.live.0.amount(dimension).saturating_sub(self.own[at]);
-        let used = self.used[at].saturating_add(unwritten);
+        let used = self.used[at].saturating_add(self.unwritten(dimension));
         Some(limit.saturating_sub(used.saturating_add(self.reserved[at])))
     }
 

@@ -9,7 +9,7 @@ use crate::{
     rejection::Refusal,
     right::{self, RightKind},
     role::{
-        Role,
+        BaseRole, Role,
         delegation::{Act, managed},
     },
     stage::{Decision, Stage},
@@ -103,10 +103,15 @@ pub fn check(
     if !works {
         return Err(Refusal::InvalidState);
     }
-    if new.role == Role::Coordinator || run.permissions(new.role).is_none() {
-        return Err(Refusal::UnknownRole);
-    }
+    let permissions = run
+        .permissions(new.role)
+        .filter(|_| new.role != Role::Coordinator)
+        .ok_or(Refusal::UnknownRole)?;
     check_shape(new)?;
+    // Who only watches changes nothing, through others neither (WACP §5.2).
+    if new.delegate && permissions.base == BaseRole::Observer {
+        return Err(Refusal::InvalidStructure);
+    }
     // An agent's identity names one agent (WACP §11.3): it works in one
     // workspace at a time, in another only afterwards.
     if run.agents.contains_key(&new.agent) {

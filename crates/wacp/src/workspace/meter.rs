@@ -170,6 +170,8 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
     let own_more = own_before.saturating_add(more);
     let source_consumed = own(stage.run, id, dimension).saturating_add(own_more);
     let mut at = Some(id);
+    // What those above have used and no entry tells yet.
+    let mut unwritten = 0u64;
     while let Some(workspace) = at {
         let Some(open) = stage.run.open(workspace) else {
             break;
@@ -177,6 +179,9 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         let Some(meter) = open.meter.as_deref() else {
             break;
         };
+        if workspace != id {
+            unwritten = unwritten.saturating_add(meter.unwritten(dimension));
+        }
         let Some(limit) = meter.limits.limit(dimension) else {
             break;
         };
@@ -185,7 +190,7 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         if workspace == id {
             charged.own = own_more;
         }
-        let (total, was_warned) = (charged.total, charged.is_warned);
+        let (total, was_warned) = (charged.total.saturating_add(unwritten), charged.is_warned);
         let consumed = meter.used[dimension as usize].saturating_add(total);
         // What a child uses was promised to it: above, only the total counts.
         let exceeded_here = match workspace == id {

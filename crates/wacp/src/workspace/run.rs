@@ -26,8 +26,10 @@ use crate::{
 pub const HASH_ALGORITHM: &str = "sha-256";
 
 pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decision {
-    if principal != Principal::Runtime {
-        // Nothing can be recorded before the first entry.
+    // Nothing can be recorded before the first entry, nor after the last.
+    if stage.run.is_running() {
+        runtime_only(stage, principal, "start_run")?;
+    } else if principal != Principal::Runtime {
         return stage.refuse(Refusal::PermissionDenied);
     }
     if stage.run.setup.is_some() {

@@ -2,7 +2,8 @@
 //!
 //! A parent sees everything beneath it; the root sees everything. Otherwise a
 //! workspace sees itself and what its list names. A resource that ends in `/`
-//! stands for everything under it.
+//! stands for everything under it. Names are compared as they are spelled, so
+//! one that goes up and down again reaches nothing.
 
 use crate::{
     command::Principal,
@@ -16,7 +17,8 @@ use crate::{
 };
 
 fn covers(grant: &str, resource: &str) -> bool {
-    grant == resource || (grant.ends_with('/') && resource.starts_with(grant))
+    let reached = grant == resource || (grant.ends_with('/') && resource.starts_with(grant));
+    reached && resource.split('/').all(|part| part != "." && part != "..")
 }
 
 /// Whether one of these authorities reaches the resource.

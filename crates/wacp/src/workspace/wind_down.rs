@@ -81,7 +81,7 @@ pub fn terminate_gracefully(
         }
     }
     let proposal = Proposal::WindDown(Box::new(request.clone()));
-    let subject = Subject::WindDown(id);
+    let subject = Subject::WindDown(id, request.grace_us);
     match gate::guard(stage, GateType::WorkspaceAbort, subject, proposal)? {
         Verdict::Paused => Ok(()),
         Verdict::Proceed => perform(stage, request),

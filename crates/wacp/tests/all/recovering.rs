@@ -7,13 +7,23 @@ use wacp::{
     compaction::{Tier, is_essential, tier},
     content::Content,
     envelope::NewEnvelope,
-    event::RecoveryCompleted,
+    event::{RecoveryCompleted, Resolver},
+    gate::{Answer, config::Highway},
     id::{Party, WorkspaceId},
-    query::{self, Filter, GroupBy, access, views},
+    integration::{Acceptance, Strategy},
+    query::{
+        self, Filter, GroupBy, Reading,
+        access::{self, Scope},
+        views,
+    },
     recovery::{Halt, rebuild},
     role::EnvelopeType,
     signal::SignalType,
-    workspace::lifecycle::State,
+    workspace::{
+        NewWorkspace,
+        budget::{Budget, Usage},
+        lifecycle::State,
+    },
 };
 
 use crate::world::{ROOT, SECOND, World, artifact, text};
@@ -205,7 +215,7 @@ fn only_finished_workspaces_are_compacted_and_what_matters_stays() {
 #[test]
 fn the_trail_answers_by_every_dimension_and_all_conditions_hold_together() {
     let world = busy();
-    let all = access::Scope::All;
+    let all = Scope::All;
     let count = |filter: Filter| query::select(&world.run, &world.entries, &filter, &all).count();
     let total = world.entries.len();
     assert_eq!(count(Filter::default()), total);
@@ -375,38 +385,42 @@ fn a_payload_is_read_by_sender_receiver_coordinator_and_people_who_see_them() {
 #[test]
 fn the_five_views_show_a_run() {
     let world = busy();
-    let overview = views::overview(&world.run, &world.entries);
+    let all = Scope::All;
+    let reading = Reading::new(&world.run, &world.entries, &all);
+    let overview = views::overview(&reading);
     assert_eq!(overview.workspaces[&State::Closed], 1);
     assert_eq!(overview.workspaces[&State::Failed], 1);
     assert_eq!(overview.entries, world.entries.len() as u64);
-    let moments = views::workspace_timeline(&world.entries, WorkspaceId(1));
+    let moments = views::workspace_timeline(&reading, WorkspaceId(1));
     let changes: Vec<State> = moments
         .iter()
         .filter_map(|m| m.change.map(|(_, to, _)| to))
         .collect();
     assert_eq!(changes, [State::Active, State::Integrating]);
-    let flow = views::message_flow(&world.entries);
+    let flow = views::message_flow(&reading);
     assert!(
         flow.iter()
             .all(|message| message.delivered.is_some() && message.acknowledged.is_some())
     );
-    let activity = views::highway_activity(&world.entries);
+    let activity = views::highway_activity(&reading);
     assert_eq!((activity.injections, activity.gates.len()), (0, 0));
     let mut other = busy();
-    let same = views::compare((&world.run, &world.entries), (&other.run, &other.entries));
+    let same = views::compare(&reading, &Reading::new(&other.run, &other.entries, &all));
     assert_eq!(same.parted_at, None);
     let bob = other.bob;
     let wish = NewEnvelope::to(ROOT, EnvelopeType::Directive, Content::markdown("x"));
     other.ok(Principal::User(bob), Command::Inject(Box::new(wish)));
-    let compared = views::compare((&world.run, &world.entries), (&other.run, &other.entries));
+    let compared = views::compare(&reading, &Reading::new(&other.run, &other.entries, &all));
     assert_eq!(compared.parted_at, Some(world.entries.len() as u64));
     assert_eq!(compared.event_types["human_injection"], (0, 1));
-    assert_eq!(views::highway_activity(&other.entries).acts[&bob], 1);
-    assert!(views::known_fields(&world.entries).contains("to_state"));
-    let (workspace, _, found) =
-        views::find_artifact(&world.entries, wacp::id::ArtifactId(0)).unwrap();
+    assert_eq!(
+        views::highway_activity(&Reading::new(&other.run, &other.entries, &all)).acts[&bob],
+        1
+    );
+    assert!(views::known_fields(&reading).contains("to_state"));
+    let (workspace, _, found) = views::find_artifact(&reading, wacp::id::ArtifactId(0)).unwrap();
     assert_eq!((workspace, &*found.resource), (WorkspaceId(1), "src/a"));
-    assert!(views::find_artifact(&world.entries, wacp::id::ArtifactId(99)).is_none());
+    assert!(views::find_artifact(&reading, wacp::id::ArtifactId(99)).is_none());
 }
 
 #[test]
@@ -440,4 +454,113 @@ fn a_merge_without_its_completion_is_set_aside() {
     assert!(!rebuilt.quarantined.is_empty());
     assert!(rebuilt.run.merges.is_empty());
     assert_eq!(rebuilt.run.state_of(id), Some(State::Active));
+}
+
+/// A merge that nobody answered for, begun so long after the run.
+fn handed_over(later: i64) -> World {
+    let mut world = World::with(Highway::supervised());
+    world.now.0 += later;
+    let id = world.complete(vec![artifact("src/a", None, "1")]);
+    let accept = Acceptance::of(id, Strategy::Direct);
+    world.ok(Principal::Coordinator, Command::Accept(Box::new(accept)));
+    world.pass(3_600 * SECOND);
+    assert_eq!(world.run.escalated_gates.len(), 1);
+    world
+}
+
+#[test]
+fn the_same_orders_at_another_hour_are_the_same_run() {
+    let (early, late) = (handed_over(0), handed_over(3_600 * SECOND));
+    let all = Scope::All;
+    let compared = views::compare(
+        &Reading::new(&early.run, &early.entries, &all),
+        &Reading::new(&late.run, &late.entries, &all),
+    );
+    assert_eq!(compared.parted_at, None);
+}
+
+#[test]
+fn a_question_that_was_handed_over_shows_what_the_coordinator_decided() {
+    let mut world = handed_over(0);
+    let gate = *world.run.escalated_gates.keys().next().unwrap();
+    let line = |world: &World| {
+        let all = Scope::All;
+        let reading = Reading::new(&world.run, &world.entries, &all);
+        let (_, answer, by) = views::highway_activity(&reading).gates[&gate]
+            .answered
+            .unwrap();
+        (answer, by)
+    };
+    let nobody = views::AnsweredBy::Resolver(Resolver::Fallback);
+    assert_eq!(line(&world), (Answer::Reject, nobody));
+    let proceed = true;
+    world.ok(
+        Principal::Coordinator,
+        Command::DecideGate { gate, proceed },
+    );
+    let coordinator = views::AnsweredBy::Coordinator;
+    assert_eq!(line(&world), (Answer::Approve, coordinator));
+}
+
+#[test]
+fn a_view_shows_its_reader_their_part_and_no_more() {
+    let mut world = busy();
+    let other = world.create(NewWorkspace {
+        owner: Some(world.bob),
+        ..world.worker_of(ROOT)
+    });
+    let seen = |principal| {
+        let scope = access::scope(&world.run, principal);
+        let reading = Reading::new(&world.run, &world.entries, &scope);
+        let view = views::overview(&reading);
+        let moments = views::workspace_timeline(&reading, other);
+        (view.workspaces.values().sum::<u32>(), moments.len())
+    };
+    let slots = world.run.workspaces.len() as u32;
+    assert_eq!(seen(Principal::Coordinator).0, slots);
+    // All but the root and bob's.
+    assert_eq!(seen(Principal::User(world.ann)), (slots - 2, 0));
+    assert_eq!(seen(Principal::User(wacp::id::UserId(9))), (0, 0));
+    assert_eq!(seen(Principal::Agent(WorkspaceId(1))), (1, 0));
+}
+
+#[test]
+fn what_was_turned_away_is_on_the_flow_and_what_was_measured_is_compared() {
+    let mut world = World::open();
+    let id = world.create(NewWorkspace {
+        budget: Budget {
+            token_limit: Some(1_000),
+            ..Budget::default()
+        },
+        metered: true,
+        ..world.worker_of(ROOT)
+    });
+    world.direct(id);
+    let wish = NewEnvelope::to(id, EnvelopeType::Directive, Content::markdown("x"));
+    world.refused(Principal::Agent(id), Command::Send(Box::new(wish)));
+    let totals = Usage {
+        tokens: 500,
+        ..Usage::default()
+    };
+    let workspace = id;
+    world.ok(Principal::Meter, Command::MeterUsage { workspace, totals });
+    world.emit(id, SignalType::Failed);
+    let all = Scope::All;
+    let reading = Reading::new(&world.run, &world.entries, &all);
+    let flow = views::message_flow(&reading);
+    let refused: Vec<_> = flow.iter().filter(|message| message.refused).collect();
+    assert_eq!((refused.len(), refused[0].envelope), (1, None));
+    assert_eq!(views::compare(&reading, &reading).tokens, (500, 500));
+}
+
+#[test]
+fn a_clock_that_was_at_the_end_of_time_leaves_room_for_what_follows() {
+    let mut world = World::open();
+    world.now = Micros(i64::MAX);
+    while world.attempt(Principal::Runtime, Command::Tick).is_ok() {}
+    world.now = Micros(2_000 * SECOND);
+    let name = text("eve");
+    world.ok(Principal::Operator, Command::CreateUser { name });
+    let rebuilt = rebuild(&world.entries).unwrap();
+    assert!(rebuilt.quarantined.is_empty() && rebuilt.run == world.run);
 }

@@ -80,13 +80,14 @@ impl<'t> Incoming<'t> {
     /// Reads what a client or a device sent.
     pub fn read(from: Side, text: &'t str) -> Result<Incoming<'t>, BadFrame> {
         let mut found = Members::default();
-        members(text, |key, value| match key.read().as_deref() {
-            Some("type") => found.r#type.put(value),
-            Some("sid") => found.sid.put(value),
-            Some("agent_id") => found.agent_id.put(value),
-            Some("payload") => found.payload.put(value),
-            Some("request_id") => found.request_id.put(value),
-            _ => {}
+        members(text, |key, value| {
+            let member = match key.plain() {
+                Some(name) => found.member(name),
+                None => key.read().and_then(|name| found.member(&name)),
+            };
+            if let Some(member) = member {
+                member.put(value);
+            }
         })
         .map_err(|_| BadFrame {
             why: "The frame is not a JSON object",
@@ -114,6 +115,17 @@ impl<'t> Incoming<'t> {
 }
 
 impl<'t> Members<'t> {
+    fn member(&mut self, name: &str) -> Option<&mut Member<'t>> {
+        match name {
+            "type" => Some(&mut self.r#type),
+            "sid" => Some(&mut self.sid),
+            "agent_id" => Some(&mut self.agent_id),
+            "payload" => Some(&mut self.payload),
+            "request_id" => Some(&mut self.request_id),
+            _ => None,
+        }
+    }
+
     /// To be given back, if it is one.
     fn short_request_id(&self) -> Option<Cow<'t, str>> {
         let request_id = self.request_id.text();

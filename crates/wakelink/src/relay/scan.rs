@@ -4,36 +4,45 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
+
 /// Deeper than any frame of ours; it bounds our own stack.
 const DEPTH: u32 = 64;
+/// Words of eight bytes that are looked at by themselves before it is worth
+/// while to look at many more together.
+const SHORT_WORDS: usize = 2;
 
 /// The text is not a JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnObject;
 
-/// A string as it stands in the text, with its quotes.
+/// A string as it stands in the text, between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Quoted<'t> {
-    text: &'t str,
+    within: &'t str,
     escaped: bool,
 }
 
 impl<'t> Quoted<'t> {
-    fn within(self) -> &'t str {
-        &self.text[1..self.text.len() - 1]
+    /// What it says, if that is what it looks like.
+    pub fn plain(self) -> Option<&'t str> {
+        (!self.escaped).then_some(self.within)
     }
 
     /// What it says; nothing if an escape in it stands for no character.
     pub fn read(self) -> Option<Cow<'t, str>> {
         match self.escaped {
-            false => Some(Cow::Borrowed(self.within())),
-            true => serde_json::from_str(self.text).ok().map(Cow::Owned),
+            false => Some(Cow::Borrowed(self.within)),
+            true => {
+                let quoted = format!("\"{}\"", self.within);
+                serde_json::from_str(&quoted).ok().map(Cow::Owned)
+            }
         }
     }
 
     pub fn is(self, text: &str) -> bool {
         match self.escaped {
-            false => self.within() == text,
+            false => self.within == text,
             true => self.read().is_some_and(|read| read == text),
         }
     }
@@ -64,8 +73,6 @@ struct Scanner<'t> {
     at: usize,
 }
 
-type Each<'a, 't> = &'a mut dyn FnMut(Quoted<'t>, Option<Quoted<'t>>);
-
 impl<'t> Scanner<'t> {
     fn next(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -90,7 +97,11 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn object(&mut self, depth: u32, each: Each<'_, 't>) -> Result<(), NotAnObject> {
+    fn object(
+        &mut self,
+        depth: u32,
+        each: &mut impl FnMut(Quoted<'t>, Option<Quoted<'t>>),
+    ) -> Result<(), NotAnObject> {
         self.expect(b'{')?;
         self.space();
         if self.take(b'}') {
@@ -102,7 +113,13 @@ impl<'t> Scanner<'t> {
             self.space();
             self.expect(b':')?;
             self.space();
-            let value = self.value(depth)?;
+            let value = match self.next() {
+                Some(b'"') => Some(self.string()?),
+                _ => {
+                    self.pass(depth)?;
+                    None
+                }
+            };
             each(key, value);
             self.space();
             if !self.take(b',') {
@@ -119,7 +136,7 @@ impl<'t> Scanner<'t> {
         }
         loop {
             self.space();
-            self.value(depth)?;
+            self.pass(depth)?;
             self.space();
             if !self.take(b',') {
                 return self.expect(b']');
@@ -127,18 +144,18 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn value(&mut self, depth: u32) -> Result<Option<Quoted<'t>>, NotAnObject> {
+    /// Passes over a value.
+    fn pass(&mut self, depth: u32) -> Result<(), NotAnObject> {
         match self.next() {
-            Some(b'"') => return self.string().map(Some),
-            Some(b'{' | b'[') if depth == DEPTH => return Err(NotAnObject),
-            Some(b'{') => self.object(depth + 1, &mut |_, _| {})?,
-            Some(b'[') => self.array(depth + 1)?,
-            Some(b't') => self.word("true")?,
-            Some(b'f') => self.word("false")?,
-            Some(b'n') => self.word("null")?,
-            _ => self.number()?,
+            Some(b'"') => self.string().map(drop),
+            Some(b'{' | b'[') if depth == DEPTH => Err(NotAnObject),
+            Some(b'{') => self.object(depth + 1, &mut |_, _| {}),
+            Some(b'[') => self.array(depth + 1),
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            _ => self.number(),
         }
-        Ok(None)
     }
 
     fn word(&mut self, word: &str) -> Result<(), NotAnObject> {
@@ -151,46 +168,52 @@ impl<'t> Scanner<'t> {
         }
     }
 
+    // To give it back through memory would take longer than to find it.
+    #[inline(always)]
     fn string(&mut self) -> Result<Quoted<'t>, NotAnObject> {
-        let start = self.at;
         self.expect(b'"')?;
+        let start = self.at;
         let mut escaped = false;
         loop {
-            self.plain_characters();
-            match self.next() {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    escaped = true;
-                    self.at += 1;
-                    self.escape()?;
-                }
-                Some(byte) if byte >= b' ' => self.at += 1,
-                _ => return Err(NotAnObject),
+            self.plain_characters()?;
+            if self.take(b'"') {
+                break;
             }
+            escaped = true;
+            self.expect(b'\\')?;
+            self.escape()?;
         }
-        self.at += 1;
         Ok(Quoted {
-            text: &self.text[start..self.at],
+            within: &self.text[start..self.at - 1],
             escaped,
         })
     }
 
-    /// Passes over characters of a string that stand for themselves, eight bytes
-    /// at a time: a packet is little else.
-    fn plain_characters(&mut self) {
-        const ONES: u64 = u64::MAX / 255;
-        const HIGH: u64 = ONES << 7;
-        // A byte that is zero borrows from above; nothing below it is missed.
-        let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH != 0;
-        let has_control = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGH != 0;
-        while let Some((eight, _)) = self.bytes[self.at..].split_first_chunk() {
-            let word = u64::from_le_bytes(*eight);
-            let quote = has_zero(word ^ (ONES * u64::from(b'"')));
-            let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
-            if quote || backslash || has_control(word) {
-                return;
+    /// Passes over characters of a string that stand for themselves, up to one
+    /// that does not. A packet is one long string and a few short ones.
+    fn plain_characters(&mut self) -> Result<(), NotAnObject> {
+        for _ in 0..SHORT_WORDS {
+            let Some((word, _)) = self.bytes[self.at..].split_first_chunk() else {
+                break;
+            };
+            let special = special_bytes(u64::from_le_bytes(*word));
+            if special != 0 {
+                self.at += special.trailing_zeros() as usize / 8;
+                return Ok(());
             }
-            self.at += 8;
+            self.at += word.len();
+        }
+        let rest = &self.bytes[self.at..];
+        let count = memchr2(b'"', b'\\', rest).ok_or(NotAnObject)?;
+        // To look for the least takes many bytes at a time; to look for the
+        // first control character would take one.
+        let least = rest[..count]
+            .iter()
+            .fold(u8::MAX, |least, byte| least.min(*byte));
+        self.at += count;
+        match least < b' ' {
+            true => Err(NotAnObject),
+            false => Ok(()),
         }
     }
 
@@ -234,6 +257,17 @@ impl<'t> Scanner<'t> {
             false => Err(NotAnObject),
         }
     }
+}
+
+/// Has the highest bit of the first byte set that is a quote, a backslash or a
+/// control character, and none before it; those after it say nothing.
+fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    // A byte that is less borrows from above; nothing below it is touched.
+    let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
+    let quote = less(word ^ (ONES * u64::from(b'"')), 1);
+    let backslash = less(word ^ (ONES * u64::from(b'\\')), 1);
+    (quote | backslash | less(word, b' ')) & (ONES << 7)
 }
 
 #[cfg(test)]
@@ -302,6 +336,24 @@ mod tests {
                 serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_err(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_ends_a_string_is_seen_wherever_it_stands() {
+        for at in 0..100 {
+            let text = |byte: &str| {
+                let (before, after) = ("x".repeat(at), "é".repeat(50 - at / 2));
+                format!("{{\"{before}{byte}{after}\":1}}")
+            };
+            assert_eq!(read(&text("\"")), Err(NotAnObject), "{at}");
+            assert_eq!(read(&text("\u{1f}")), Err(NotAnObject), "{at}");
+            assert_eq!(read(&text("\\")), Err(NotAnObject), "{at}");
+            for fine in ["\\n", "\u{7f}", " ", "ÿ"] {
+                let found = read(&text(fine)).unwrap();
+                let key: String = serde_json::from_str(&format!("\"{fine}\"")).unwrap();
+                assert_eq!(found[0].0.matches(&key).count(), 1, "{at}");
+            }
         }
     }
 

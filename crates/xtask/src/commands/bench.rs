@@ -7,6 +7,7 @@ use crate::{
     failure::Result,
     place,
     step::{run as run_program, step},
+    tools,
 };
 
 pub const COMMAND: Command = Command {
@@ -17,7 +18,9 @@ pub const COMMAND: Command = Command {
 };
 
 /// What is measured with a server and a disk.
-const SERVED: &[&str] = &["wake", "pages", "relay"];
+const SERVED: &[&str] = &["wake", "pages", RELAY];
+/// Is compared with a relay on Node.
+const RELAY: &str = "relay";
 /// What is measured in memory, without either.
 const WACP: &str = "wacp";
 
@@ -44,7 +47,11 @@ fn run(arguments: &[OsString]) -> Result<()> {
         run_program(&mut place::cargo(&build))
     })?;
     let bench = place::target()?.join("release").join("bench");
-    run_program(process::Command::new(bench).args(arguments))
+    let mut bench = process::Command::new(bench);
+    if suite == Some(RELAY) {
+        bench.env("WAKEFUL_TEST_NODE", tools::ensure_node()?);
+    }
+    run_program(bench.args(arguments))
 }
 
 fn run_wacp(arguments: &[OsString]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What tests need and cargo cannot bring: programs of the machine, and
+//! What tests and benches need and cargo cannot bring: programs of the machine, and
 //! packages for Python and Node in the target directory.
 //!
 //! Looked for before anything is installed, so that a second run fetches
@@ -22,7 +22,7 @@ use crate::{failure::Result, place, step::step};
 pub struct Tools {
     pub python: PathBuf,
     pub schemathesis: PathBuf,
-    /// Where Node finds what browser tests import.
+    /// Where Node finds what tests and benches import.
     pub node: PathBuf,
 }
 
@@ -38,28 +38,37 @@ pub fn ensure() -> Result<Tools> {
     })
 }
 
+/// The same for what needs Node alone.
+pub fn ensure_node() -> Result<PathBuf> {
+    step("Debian packages", || debian::install(&missing_for_node()))?;
+    let directory = place::target()?.join("test-tools");
+    step("Node packages", || node::ensure(&directory))
+}
+
 /// Packages whose programs are not here.
 fn missing() -> Vec<&'static str> {
-    let mut packages = Vec::new();
+    let mut packages = missing_for_node();
     if !compiles_c() {
         packages.extend(["gcc", "libc6-dev"]);
     }
     if place::find("python3").is_none() {
         packages.extend(python::PACKAGES);
     }
-    if place::find("node").is_none() {
-        packages.push("nodejs");
-    }
     if place::find("curl").is_none() {
         packages.push("curl");
-    }
-    if place::find("npm").is_none() {
-        packages.push("npm");
     }
     if place::find("chromium-headless-shell").is_none() {
         packages.extend(["chromium-headless-shell", "fonts-dejavu-core"]);
     }
     packages
+}
+
+fn missing_for_node() -> Vec<&'static str> {
+    [("node", "nodejs"), ("npm", "npm")]
+        .into_iter()
+        .filter(|(program, _)| place::find(program).is_none())
+        .map(|(_, package)| package)
+        .collect()
 }
 
 /// Whether there is a C compiler, and headers for it: Debian has them apart.

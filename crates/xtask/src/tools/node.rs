@@ -1,4 +1,4 @@
-//! Packages that browser tests import, with fixed versions.
+//! Packages that browser tests and the relay's bench import, with fixed versions.
 //!
 //! A stamp, written last, holds the list they were made from, as with Python's.
 

@@ -3,23 +3,25 @@
 use std::{collections::BTreeMap, hint::black_box};
 
 use trail::{Draft, Hash, Part, entry::FACTS};
-use wacp::{Entry, apply};
+use wacp::{Entry, apply, gate::config::Highway};
 
 use crate::{
     clock::{Took, time},
     report::{Line, Pace},
     weight::{self, Kind},
-    work::{EXCHANGE, Work, visit},
+    work::{EXCHANGE, LIFE, Work, visit},
 };
 
 /// Exchanges of one round, and of the history that is replayed.
 const EXCHANGES: u32 = 200_000;
 const REPLAYED: u32 = 60_000;
+/// Governed lives of one round.
+const LIVES: u32 = 20_000;
 /// Entries that are spelled and hashed.
 const SEALED: usize = 100_000;
 
 pub fn line(count: u32, rounds: usize) -> Line {
-    let mut work = Work::begin();
+    let mut work = Work::begin(Highway::open());
     for _ in 0..count {
         work.create();
     }
@@ -43,6 +45,7 @@ pub fn line(count: u32, rounds: usize) -> Line {
         Pace::of(entries.len() as u64, took)
     });
     drop((before, work));
+    let governed = governed(count, rounds);
     let mapped = median(rounds, || map(count));
     let sealed = median(rounds, || seal(&entries));
     drop(entries);
@@ -50,11 +53,26 @@ pub fn line(count: u32, rounds: usize) -> Line {
         workspaces: count,
         decided,
         replayed,
+        governed,
         mapped,
         sealed,
         open_bytes: weight::of(Kind::Open, count),
         closed_bytes: weight::of(Kind::Closed, count),
     }
+}
+
+/// Lives under supervision, in a run with so many other workspaces.
+fn governed(count: u32, rounds: usize) -> Pace {
+    let mut work = Work::begin(Highway::supervised());
+    for _ in 0..count {
+        work.create();
+    }
+    work.delegate();
+    (0..LIVES / 4).for_each(|_| work.govern());
+    median(rounds, || {
+        let ((), took) = time(|| (0..LIVES).for_each(|_| work.govern()));
+        Pace::of(u64::from(LIVES) * LIFE, took)
+    })
 }
 
 fn exchanges(work: &mut Work, count: u32, times: u32) {

@@ -24,6 +24,8 @@ pub struct Line {
     pub decided: Pace,
     /// Entries applied.
     pub replayed: Pace,
+    /// Orders decided and applied, of whole lives under supervision.
+    pub governed: Pace,
     /// A peer: a map asked and changed once per order.
     pub mapped: Pace,
     /// A peer: the same entries spelled and hashed.
@@ -49,11 +51,24 @@ impl Report {
             out,
             "in millions a second of one core's own time (of the wall's)\n"
         )?;
-        let titles = ["workspaces", "decided", "replayed", "map", "sealed"];
+        let titles = [
+            "workspaces",
+            "decided",
+            "replayed",
+            "governed",
+            "map",
+            "sealed",
+        ];
         let titles = titles.map(|title| format!("{title:>16}"));
         writeln!(out, "{}{:>12}{:>12}", titles.join(""), "B/open", "B/closed")?;
         for line in &self.lines {
-            let paces = [line.decided, line.replayed, line.mapped, line.sealed];
+            let paces = [
+                line.decided,
+                line.replayed,
+                line.governed,
+                line.mapped,
+                line.sealed,
+            ];
             let cells = paces.map(|pace| {
                 let millions = |count: f64| count / 1e6;
                 let own = millions(pace.per_second);
@@ -87,11 +102,12 @@ impl Report {
         let dearer = |pace: fn(&Line) -> Pace| pace(small).per_second / pace(large).per_second;
         writeln!(
             out,
-            "\nfrom {} to {} workspaces an order costs {:.1} times as much, an entry {:.1}, a map {:.1}",
+            "\nfrom {} to {} workspaces an order costs {:.1} times as much, an entry {:.1}, an order of a governed life {:.1}, a map {:.1}",
             small.workspaces,
             large.workspaces,
             dearer(|line| line.decided),
             dearer(|line| line.replayed),
+            dearer(|line| line.governed),
             dearer(|line| line.mapped),
         )
     }

@@ -3,6 +3,8 @@
 
 use std::{env, process::Command};
 
+use wacp::gate::config::Highway;
+
 use crate::{clock::resident, work::Work};
 
 /// Fewer weigh less than the pages they are in.
@@ -39,7 +41,7 @@ pub fn of(kind: Kind, count: u32) -> Option<u64> {
 
 /// In the process of its own: by how much it grew.
 pub fn grow(kind: Kind, count: u32) -> u64 {
-    let mut work = Work::begin();
+    let mut work = Work::begin(Highway::open());
     let before = resident();
     for _ in 0..count {
         match kind {

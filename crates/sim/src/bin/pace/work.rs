@@ -1,24 +1,44 @@
 //! The work that is measured: workspaces that are created, written to, write,
 //! wait and go on, and some that are carried through to their end.
+//!
+//! An exchange is what a run does most, in a flat tree and with no gate on. A
+//! governed life is everything else: a plan that a person approves, a workspace
+//! three delegates deep with a budget, usage, a checkpoint with artifacts, an
+//! escalation and its answer, an order that is refused, and a merge that looks
+//! for overlaps and that a person approves.
+
+use std::sync::Arc;
 
 use trail::Micros;
 use wacp::{
-    Command, Entry, Order, Principal, Run, apply,
-    checkpoint::NewCheckpoint,
+    Command, Entry, Order, Principal, Refusal, Run, apply,
+    checkpoint::{Artifact, NewCheckpoint},
     content::Content,
     decide,
     envelope::NewEnvelope,
-    gate::config::Highway,
-    id::{EnvelopeId, UserId, WorkspaceId},
+    escalation,
+    gate::{Answer, config::Highway},
+    id::{EnvelopeId, GateId, SignalId, TaskId, UserId, WorkspaceId},
     integration::{Acceptance, Strategy},
     note,
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
-    workspace::{Limits, NewRun, NewWorkspace},
+    task::{NewGraph, NewTask},
+    user::Capability,
+    workspace::{
+        Limits, NewRun, NewWorkspace,
+        budget::{Budget, Usage},
+    },
 };
+
+const ANN: UserId = UserId(0);
 
 /// Orders of one exchange.
 pub const EXCHANGE: u64 = 7;
+/// Orders of one governed life.
+pub const LIFE: u64 = 15;
+/// How many delegates stand above a governed life.
+const DEPTH: u32 = 3;
 /// So late that nothing is due while it is measured.
 const NEVER_US: u64 = 1 << 50;
 
@@ -29,20 +49,23 @@ pub struct Work {
     content: Content,
     /// Kept only where they are needed afterwards.
     pub entries: Option<Vec<Entry>>,
+    /// The lowest delegate, beneath which lives are governed.
+    place: WorkspaceId,
 }
 
 impl Work {
-    pub fn begin() -> Work {
+    pub fn begin(highway: Highway) -> Work {
         let mut work = Work {
             run: Run::default(),
             now: Micros(1_000_000),
             content: Content::markdown("some words"),
             entries: None,
+            place: WorkspaceId::ROOT,
         };
         let new = NewRun {
             agent: Text::from("coordinator"),
             directive: Content::markdown("goal"),
-            highway: Highway::open(),
+            highway,
             limits: Limits {
                 redelivery_base_us: NEVER_US,
                 idle_timeout_us: NEVER_US,
@@ -53,17 +76,27 @@ impl Work {
         work.give(Principal::Runtime, Command::StartRun(Box::new(new)));
         let name = Text::from("ann");
         work.give(Principal::Operator, Command::CreateUser { name });
+        for capability in Capability::ALL {
+            let user = ANN;
+            let grant = Command::GrantCapability { user, capability };
+            work.give(Principal::Operator, grant);
+        }
         work.emit(WorkspaceId::ROOT, SignalType::Ready);
         work
     }
 
     fn give(&mut self, principal: Principal, command: Command) {
+        self.order(principal, command, None);
+    }
+
+    fn order(&mut self, principal: Principal, command: Command, refused: Option<Refusal>) {
         self.now.0 += 1;
         let order = Order { principal, command };
-        let entries = match decide(&self.run, &order, self.now) {
-            Ok(entries) => entries,
-            Err(rejection) => panic!("{}: {rejection}", order.command.name()),
+        let (entries, refusal) = match decide(&self.run, &order, self.now) {
+            Ok(entries) => (entries, None),
+            Err(rejection) => (rejection.record, Some(rejection.refusal)),
         };
+        assert_eq!(refusal, refused, "{}", order.command.name());
         for entry in &entries {
             apply(&mut self.run, entry);
         }
@@ -96,15 +129,111 @@ impl Work {
 
     pub fn create(&mut self) -> WorkspaceId {
         let id = WorkspaceId(self.run.next.workspaces);
-        let new = NewWorkspace {
-            owner: Some(UserId(0)),
-            timeout_us: NEVER_US,
-            directive: self.content,
-            ..NewWorkspace::worker(WorkspaceId::ROOT, &format!("agent-{}", id.0))
-        };
+        let new = self.worker(WorkspaceId::ROOT);
         let create = Command::CreateWorkspace(Box::new(new));
         self.give(Principal::Coordinator, create);
         id
+    }
+
+    fn worker(&self, parent: WorkspaceId) -> NewWorkspace {
+        let number = self.run.next.workspaces;
+        NewWorkspace {
+            owner: Some(ANN),
+            timeout_us: NEVER_US,
+            directive: self.content,
+            ..NewWorkspace::worker(parent, &format!("agent-{number}"))
+        }
+    }
+
+    /// Delegates, one beneath the other, with a budget to give away.
+    pub fn delegate(&mut self) {
+        for _ in 0..DEPTH {
+            let id = WorkspaceId(self.run.next.workspaces);
+            let new = NewWorkspace {
+                delegate: true,
+                budget: tokens(1 << 60),
+                authority: Arc::from([Text::from("src/")]),
+                ..self.worker(self.place)
+            };
+            let create = Command::CreateWorkspace(Box::new(new));
+            self.give(Principal::Coordinator, create);
+            self.write(WorkspaceId::ROOT, id, EnvelopeType::Directive);
+            self.place = id;
+        }
+    }
+
+    fn approve(&mut self) {
+        let gate = GateId(self.run.next.gates - 1);
+        let approve = Command::ResolveGate {
+            gate,
+            answer: Answer::Approve,
+            modification: None,
+        };
+        self.give(Principal::User(ANN), approve);
+    }
+
+    /// A whole life under supervision.
+    pub fn govern(&mut self) {
+        let task = TaskId(self.run.next.tasks);
+        let graph = NewGraph {
+            root: 0,
+            tasks: vec![NewTask::named("work", Vec::new())],
+        };
+        self.give(Principal::Coordinator, Command::SubmitGraph(graph));
+        self.approve();
+        let id = WorkspaceId(self.run.next.workspaces);
+        let new = NewWorkspace {
+            task: Some(task),
+            budget: tokens(1 << 40),
+            authority: Arc::from([Text::from("src/")]),
+            metered: true,
+            ..self.worker(self.place)
+        };
+        let create = Command::CreateWorkspace(Box::new(new));
+        self.give(Principal::Coordinator, create);
+        self.write(WorkspaceId::ROOT, id, EnvelopeType::Directive);
+        let totals = Usage {
+            tokens: 1_000,
+            ..Usage::default()
+        };
+        let workspace = id;
+        self.give(Principal::Meter, Command::MeterUsage { workspace, totals });
+        let look = Command::Read {
+            workspace: self.place,
+            resource: None,
+        };
+        self.order(Principal::Agent(id), look, Some(Refusal::PermissionDenied));
+        let signal = SignalId(self.run.next.signals);
+        self.emit(id, SignalType::Escalation);
+        let envelope = EnvelopeId(self.run.next.envelopes);
+        let answer = Command::AnswerEscalation {
+            signal,
+            answer: escalation::Answer::Envelope {
+                envelope_type: EnvelopeType::Feedback,
+                payload: self.content,
+            },
+        };
+        self.give(Principal::User(ANN), answer);
+        let take = Command::Acknowledge {
+            workspace: id,
+            envelope,
+        };
+        self.give(Principal::Runtime, take);
+        let artifact = |name: &str| Artifact {
+            base: None,
+            bytes: 100,
+            hash: self.content.hash,
+            resource: Text::from(name),
+        };
+        let artifacts = ["src/a", "src/b", "src/c"].map(artifact).to_vec();
+        let last = NewCheckpoint::last(None, artifacts);
+        let checkpoint = Command::CreateCheckpoint(Box::new(last));
+        self.give(Principal::Agent(id), checkpoint);
+        self.emit(id, SignalType::Started);
+        self.emit(id, SignalType::Complete);
+        let accept = Acceptance::of(id, Strategy::Layered);
+        self.give(Principal::Coordinator, Command::Accept(Box::new(accept)));
+        self.approve();
     }
 
     /// Seven orders of an ordinary day: told, taken, started, asked, taken,
@@ -127,6 +256,13 @@ impl Work {
         self.emit(id, SignalType::Complete);
         let accept = Acceptance::of(id, Strategy::Direct);
         self.give(Principal::Coordinator, Command::Accept(Box::new(accept)));
+    }
+}
+
+fn tokens(limit: u64) -> Budget {
+    Budget {
+        token_limit: Some(limit),
+        ..Budget::default()
     }
 }
 
