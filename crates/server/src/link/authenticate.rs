@@ -50,6 +50,14 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
         }
         None => return Err(fail(app, seat.address)),
     };
+    if let Right::Device { agent_id, .. } = &known.right {
+        let clock = app.shared().clock.now();
+        let traffic = link.traffic.of(agent_id, &known.owner, clock);
+        if !traffic.may_enter(now, link.limits.device_entries_per_minute) {
+            let sentence = "This device comes in too often: try again in a minute";
+            return Err(refused(sentence, TOO_MANY_CONNECTIONS));
+        }
+    }
     let Some(room) = link.rooms.enter(&known.owner, &link.limits) else {
         let sentence = "This account has too many connections";
         return Err(refused(sentence, TOO_MANY_CONNECTIONS));

@@ -17,6 +17,7 @@ use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use store::RelayedRow;
 use trail::Micros;
+use wakelink::relay::Moment;
 
 use crate::App;
 
@@ -39,6 +40,7 @@ pub struct Traffic {
     refused: AtomicU64,
     /// When it was last connected; 0 if it never was.
     seen_at: AtomicI64,
+    entries: Mutex<Entries>,
     recorded: Mutex<Recorded>,
 }
 
@@ -60,6 +62,13 @@ impl Counted {
         self.packets.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes as u64, Relaxed);
     }
+}
+
+/// How often it came in.
+#[derive(Debug, Default)]
+struct Entries {
+    minute: u64,
+    count: u32,
 }
 
 /// What is on the trail already.
@@ -92,6 +101,7 @@ impl Traffic {
             from_device: Counted::default(),
             refused: AtomicU64::new(0),
             seen_at: AtomicI64::new(0),
+            entries: Mutex::default(),
             recorded: Mutex::new(Recorded {
                 since: now,
                 ..Recorded::default()
@@ -115,6 +125,7 @@ impl Traffic {
             from_device: Counted::from(sums.from_device, sums.from_device_bytes),
             refused: AtomicU64::new(sums.refused),
             seen_at: AtomicI64::new(row.seen_at.unwrap_or_default().0),
+            entries: Mutex::default(),
             recorded: Mutex::new(Recorded {
                 // The last entry was not made before.
                 at: row.seen_at,
@@ -135,6 +146,18 @@ impl Traffic {
 
     pub fn refused(&self) {
         self.refused.fetch_add(1, Relaxed);
+    }
+
+    /// Whether it may come in once more in this minute.
+    pub fn may_enter(&self, now: Moment, most: u32) -> bool {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = now.0 / (60 * Moment::SECOND);
+        if entries.minute != minute {
+            *entries = Entries { minute, count: 0 };
+        }
+        let may = entries.count < most;
+        entries.count += u32::from(may);
+        may
     }
 
     pub fn saw(&self, now: Micros) {
@@ -344,6 +367,16 @@ mod tests {
         let (counted, _) = traffic.due(at(9000), false, true).unwrap();
         assert_eq!((counted.to_device, counted.to_device_bytes), (1, 5));
         assert_eq!(counted.since, at(100));
+    }
+
+    #[test]
+    fn a_device_comes_in_so_often_in_a_minute() {
+        let traffic = Traffic::new("lamp", "ann", at(0));
+        for minute in [0, 1, 7] {
+            let now = Moment(0).plus_seconds(minute * 60 + 5);
+            let entered = (0..100).filter(|_| traffic.may_enter(now, 60)).count();
+            assert_eq!(entered, 60);
+        }
     }
 
     #[test]

@@ -477,3 +477,25 @@ async fn whoever_becomes_a_viewer_has_no_place_on_the_relay() {
     scene.house.json(&["user", "role", "bob", "reviewer"]);
     scene.connect_device(&lamp).await;
 }
+
+#[tokio::test]
+async fn a_device_that_comes_and_goes_without_end_is_told_to_wait() {
+    let scene = Scene::start_with("device-entries-per-minute = 3").await;
+    let lamp = scene.device(&scene.ann, "lamp").await;
+    let door = scene.device(&scene.ann, "door").await;
+    // A new minute may begin meanwhile.
+    let mut entered = 0;
+    let refused = loop {
+        let (mut wire, answer) = scene.enter(as_device(&lamp)).await;
+        if answer["status"] == "failed" {
+            assert_eq!(wire.is_closed().await, 1008);
+            break answer;
+        }
+        entered += 1;
+        wire.leave().await;
+    };
+    assert!((3..=6).contains(&entered), "{entered}");
+    assert_eq!(refused["code"], "TOO_MANY_CONNECTIONS");
+    // It is no failure, and no other device's business.
+    scene.connect_device(&door).await;
+}

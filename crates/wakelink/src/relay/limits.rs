@@ -34,6 +34,8 @@ pub struct Limits {
     pub connections_per_address: usize,
     /// Of one person: their devices and their programs.
     pub connections_per_account: usize,
+    /// How often one device may come in: all of its person's clients are told.
+    pub device_entries_per_minute: u32,
     /// What may wait for one connection to be read. Whoever lets more wait is
     /// too slow.
     pub queue_bytes: usize,
@@ -67,6 +69,7 @@ impl Default for Limits {
             connections: 20_000,
             connections_per_address: 200,
             connections_per_account: 1_000,
+            device_entries_per_minute: 60,
             queue_bytes: 256 << 10,
             frames_per_second: 200,
             frames_at_once: 400,
@@ -100,6 +103,10 @@ impl Limits {
             (
                 "connections-per-account",
                 self.connections_per_account as u64,
+            ),
+            (
+                "device-entries-per-minute",
+                u64::from(self.device_entries_per_minute),
             ),
             ("queue-bytes", self.queue_bytes as u64),
             ("frames-per-second", u64::from(self.frames_per_second)),
