@@ -155,7 +155,7 @@ await flow("devices", async (stage) => {
       return seen;
     };
     const [bob, ann] = [await shown("bob"), await shown("ann")];
-    holds(bob.text.includes("not seen since"), `whose device it is sees it at ${size.width} px`);
+    holds(bob.text.includes("never seen"), `whose device it is sees it at ${size.width} px`);
     same(bob.offers, ["Rotate…", "Remove…"], `and may do everything about it at ${size.width} px`);
     holds(ann.text.includes("only bob sees whether it is online"), `who administers is told whose it is at ${size.width} px`);
     same(ann.offers, ["Remove…"], `and may take it away at ${size.width} px`);
