@@ -23,7 +23,7 @@ const INVALID_TOKEN: &str = "Invalid token";
 
 /// Hellos that are answered in one second. The relay lets in whoever has a token
 /// of the owner's; they must not take all of the device's time.
-const HELLOS: u32 = 32;
+const HELLOS: u32 = 64;
 
 /// How many hellos were answered lately.
 #[derive(Debug, Default)]

@@ -10,6 +10,7 @@ mod harness;
 mod blind;
 mod coming_back;
 mod commands;
+mod crowd;
 mod errands;
 mod firmware;
 mod pairing;

@@ -77,7 +77,7 @@ impl Default for Limits {
             account_frames_at_once: 4_000,
             sids_per_connection: 256,
             sids_per_second: 4,
-            sids_at_once: 16,
+            sids_at_once: 8,
         }
     }
 }
