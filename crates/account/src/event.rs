@@ -178,6 +178,9 @@ pub struct RelaysCounted {
     pub owner: String,
     /// What was sent to it and went nowhere.
     pub refused: u64,
+    /// When it was last connected, if it ever was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_at: Option<Micros>,
     pub since: Micros,
     pub to_device: u64,
     pub to_device_bytes: u64,

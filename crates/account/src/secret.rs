@@ -38,6 +38,13 @@ impl Kind {
     pub fn spell(self, random: [u8; 32]) -> String {
         format!("{}{}", self.prefix(), BASE64URL_NOPAD.encode(&random))
     }
+
+    /// Whether a text is spelled like a secret of this kind.
+    pub fn is_spelled(self, text: &str) -> bool {
+        let digits = text.strip_prefix(self.prefix());
+        let random = digits.and_then(|digits| BASE64URL_NOPAD.decode(digits.as_bytes()).ok());
+        random.is_some_and(|random| random.len() == 32)
+    }
 }
 
 /// All that is stored of a secret. The secret has 256 random bits, so a fast
@@ -46,4 +53,19 @@ pub type SecretHash = [u8; 32];
 
 pub fn hash(secret: &str) -> SecretHash {
     Sha256::digest(secret.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_by_its_spelling() {
+        let session = Kind::LinkSession.spell([7; 32]);
+        assert!(Kind::LinkSession.is_spelled(&session));
+        assert!(!Kind::User.is_spelled(&session));
+        for other in ["", "wls_", "wls_unknown", &session[..46], &session[4..]] {
+            assert!(!Kind::LinkSession.is_spelled(other), "{other}");
+        }
+    }
 }

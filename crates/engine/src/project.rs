@@ -4,7 +4,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use store::{AccountRow, Batch, DeliveryRow, HoldRow, Loaded, StreamRow};
+use account::event::RelaysCounted;
+use store::{
+    AccountRow, Batch, DeliveryRow, HoldRow, Loaded, RelayedChange, RelayedRow, StreamRow,
+};
 use trail::Micros;
 use uuid::Uuid;
 
@@ -89,14 +92,42 @@ impl Views {
         match event {
             Event::Wake(event) => self.wake(event, stream, at),
             Event::Inbox(event) => self.inbox(event, stream, at),
+            Event::Account(account::Event::RelaysCounted(counted)) => self.relayed(counted),
             Event::Account(event) if !event.changes_accounts() => {}
             Event::Account(event) => {
+                self.no_longer_relayed(event);
                 let before = Arc::clone(accounts);
                 Arc::make_mut(accounts).apply(event, at.time);
                 let rows: Vec<AccountRow> = core::account_rows(&before, accounts, event);
                 self.batch.accounts.extend(rows);
             }
         }
+    }
+
+    fn relayed(&mut self, counted: &RelaysCounted) {
+        let more = RelayedRow {
+            owner: counted.owner.clone(),
+            agent_id: counted.agent_id.clone(),
+            seen_at: counted.seen_at,
+            to_device: counted.to_device,
+            to_device_bytes: counted.to_device_bytes,
+            from_device: counted.from_device,
+            from_device_bytes: counted.from_device_bytes,
+            refused: counted.refused,
+        };
+        self.batch.relayed.push(RelayedChange::More(more));
+    }
+
+    fn no_longer_relayed(&mut self, event: &account::Event) {
+        let (owner, agent_id) = match event {
+            account::Event::AgentRemoved(gone) => (&gone.owner, &gone.agent_id),
+            account::Event::DeviceTokenRevoked(gone) => (&gone.owner, &gone.agent_id),
+            _ => return,
+        };
+        self.batch.relayed.push(RelayedChange::Gone {
+            owner: owner.clone(),
+            agent_id: agent_id.clone(),
+        });
     }
 
     fn wake(&mut self, event: &wake::Event, stream: &mut StreamRow, at: At) {

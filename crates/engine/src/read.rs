@@ -300,6 +300,11 @@ impl Shared {
         self.vault.seal_secret(&name, hash.as_bytes())
     }
 
+    /// What passed to and from devices, as far as it is on the trail.
+    pub async fn relayed(&self) -> store::Result<Vec<store::RelayedRow>> {
+        self.store.relayed().await
+    }
+
     /// A device's token, if there is one and it can still be opened.
     pub async fn device_token(
         &self,

@@ -10,7 +10,7 @@ use client::{
 };
 use tokio::time::{Instant, sleep};
 use wakelink::{
-    Secret,
+    Hello, Secret,
     device::{Heard, Sessions},
     ewsp::Draw,
 };
@@ -21,6 +21,31 @@ use crate::Hands;
 /// for may pass.
 const INVALID_TOKEN: &str = "Invalid token";
 
+/// Hellos that are answered in one second. The relay lets in whoever has a token
+/// of the owner's; they must not take all of the device's time.
+const HELLOS: u32 = 64;
+
+/// How many hellos were answered lately.
+#[derive(Debug, Default)]
+struct Hellos {
+    second: u64,
+    answered: u32,
+}
+
+impl Hellos {
+    /// Whether one more is answered.
+    fn may_answer(&mut self, now: Duration) -> bool {
+        if self.second != now.as_secs() {
+            *self = Hellos {
+                second: now.as_secs(),
+                answered: 0,
+            };
+        }
+        self.answered += 1;
+        self.answered <= HELLOS
+    }
+}
+
 /// How patient a device is.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -28,8 +53,10 @@ pub struct Timing {
     /// A connection that lasted so long was good: the next wait is short.
     pub good_after: Duration,
     /// Before a token is tried again that was good once and is now refused.
-    /// Less often than what locks an address out.
+    /// Twice as long each time it is refused again, up to the longest wait:
+    /// a house full of such devices must not lock its own address out.
     pub refused: Duration,
+    pub refused_longest: Duration,
     /// A line on which nothing is heard for so long is dead, whatever the
     /// system says.
     pub silence: Duration,
@@ -41,8 +68,21 @@ impl Default for Timing {
             backoff: Backoff::default(),
             good_after: Duration::from_secs(30),
             refused: Duration::from_secs(300),
+            refused_longest: Duration::from_secs(3600),
             silence: SILENCE,
         }
+    }
+}
+
+impl Timing {
+    /// The wait after so many refusals in a row.
+    fn after_refusals(&self, count: u32) -> Duration {
+        let doubled = 1_u32
+            .checked_shl(count.saturating_sub(1))
+            .unwrap_or(u32::MAX);
+        self.refused
+            .saturating_mul(doubled)
+            .min(self.refused_longest)
     }
 }
 
@@ -87,9 +127,14 @@ impl Device {
     async fn stay(&self) -> LinkFault {
         let mut backoff = self.timing.backoff;
         let mut was_admitted = false;
+        let mut refusals = 0;
         loop {
             let started = Instant::now();
             let fault = self.connection(&mut was_admitted).await;
+            refusals = match &fault {
+                LinkFault::Refused { .. } => refusals + 1,
+                _ => 0,
+            };
             let was_good = started.elapsed() >= self.timing.good_after;
             if was_good || matches!(fault, LinkFault::UsedUp { .. }) {
                 backoff.reset();
@@ -104,7 +149,7 @@ impl Device {
                     return fault;
                 }
                 let told = retry_after_seconds.map(Duration::from_secs);
-                wait += told.unwrap_or(self.timing.refused);
+                wait += told.unwrap_or_else(|| self.timing.after_refusals(refusals));
             }
             tracing::warn!(
                 wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
@@ -124,12 +169,17 @@ impl Device {
         *was_admitted = true;
         tracing::info!(agent_id = %self.agent_id, server = self.server.base(), "online");
         let mut sessions = Sessions::new(&self.agent_id, self.secret.clone());
+        let mut hellos = Hellos::default();
         let connected = Instant::now();
         loop {
             let text = match socket.next().await {
                 Ok(text) => text,
                 Err(fault) => return fault,
             };
+            if Hello::read(&text).is_ok() && !hellos.may_answer(connected.elapsed()) {
+                tracing::debug!("a hello too many was dropped");
+                continue;
+            }
             for reply in self.replies(&mut sessions, &text, connected).await {
                 if let Err(fault) = socket.send(reply).await {
                     return fault;
@@ -180,4 +230,27 @@ fn fresh_draw() -> Option<Draw> {
 /// Without random bytes, all wait equally long: worse, and still right.
 fn random_share() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_hellos_are_answered_in_a_second() {
+        let mut hellos = Hellos::default();
+        for second in [0, 1, 5] {
+            let now = Duration::from_millis(second * 1000 + 300);
+            let answered = (0..1000).filter(|_| hellos.may_answer(now)).count();
+            assert_eq!(answered, HELLOS as usize);
+        }
+    }
+
+    #[test]
+    fn a_token_that_stays_refused_is_tried_less_and_less_often() {
+        let timing = Timing::default();
+        let waits = [1, 2, 3, 4, 5, 6, 40, u32::MAX].map(|count| timing.after_refusals(count));
+        let expected = [300, 600, 1200, 2400, 3600, 3600, 3600, 3600].map(Duration::from_secs);
+        assert_eq!(waits, expected);
+    }
 }

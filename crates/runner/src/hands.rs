@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 use wakelink::{
     Answer, Command, Request,
     command::{Code, TARGET_CHARACTERS},
+    ewsp::PACKET_BYTES,
 };
 
 use crate::{Mac, MagicPacket, Network};
 
-/// The longest list of machines: its names fit into one answer.
+/// The longest list of machines …
 const TARGETS: usize = 256;
+/// … and of what `info` says of it: sealed and in base64, with its id and what
+/// is around it, that fits into one packet.
+const INFO_BYTES: usize = PACKET_BYTES / 4 * 3 - 2048;
 /// One packet goes to each for one command.
 const NETWORKS: usize = 16;
 
@@ -44,6 +48,8 @@ pub enum ListFault {
     Twice(String),
     #[error("at most {TARGETS} machines and {NETWORKS} networks")]
     TooMany,
+    #[error("the names of the machines are too long to be told in one answer")]
+    TooLong,
 }
 
 #[derive(Debug)]
@@ -81,12 +87,16 @@ impl Hands {
                 return Err(ListFault::Twice(target.name.clone()));
             }
         }
-        Ok(Hands {
+        let hands = Hands {
             agent_id: agent_id.to_owned(),
             targets,
             networks,
             since: Instant::now(),
-        })
+        };
+        match hands.info().to_string().len() <= INFO_BYTES {
+            true => Ok(hands),
+            false => Err(ListFault::TooLong),
+        }
     }
 
     /// Does what a packet asks for, or says why not.

@@ -431,6 +431,15 @@ fn link_routes() -> Vec<Route> {
         ),
         route(
             "post",
+            "/api/v1/auth/session/end",
+            post(sessions::end),
+            human("End a session token of your own; it opens nothing from then on")
+                .body("SessionEnd")
+                .empty(204)
+                .errors(&[400, 408, 413, 415, 422]),
+        ),
+        route(
+            "post",
             "/api/v1/me/token",
             post(sessions::rotate),
             human("A new token for yourself, which replaces the old one and ends its sessions")

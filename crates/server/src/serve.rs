@@ -64,6 +64,9 @@ impl Bound {
 /// Serves until `shutdown` ends.
 pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     let Bound { tcp, tls, socket } = bound;
+    if let Err(error) = link::traffic::resume(&app).await {
+        tracing::error!(%error, "what was relayed before is not known");
+    }
     let background = [
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),

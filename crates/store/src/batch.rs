@@ -57,6 +57,8 @@ pub struct Batch {
     pub history: Vec<(u64, u64)>,
     pub callbacks: Vec<CallbackRow>,
     pub accounts: Vec<AccountRow>,
+    /// In this order.
+    pub relayed: Vec<RelayedChange>,
     pub secrets: Vec<(String, Vec<u8>)>,
     pub buckets: Vec<BucketRow>,
     pub idempotency: Vec<IdempotencyRow>,

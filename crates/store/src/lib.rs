@@ -3,7 +3,7 @@
 //!
 //! Row types are plain: what a status number means is the engine's business.
 //! Tables are of two kinds. *Views* (deliveries, lanes, blocks, history,
-//! callbacks' existence, accounts, search) can be rebuilt from the trail.
+//! callbacks' existence, accounts, relayed, search) can be rebuilt from the trail.
 //! *Kept state* (secrets, rate buckets, idempotency records, seen marks,
 //! progress of callbacks) is in the backup and is not rebuilt.
 //!
@@ -119,6 +119,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Hashes [from, to) of a level of the Merkle tree: 0 are the leaves.
     async fn hashes(&self, level: u8, from: u64, to: u64) -> Result<Vec<Hash>>;
     async fn accounts(&self) -> Result<Vec<AccountRow>>;
+    /// Of every device that there is an entry about.
+    async fn relayed(&self) -> Result<Vec<RelayedRow>>;
     async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>>;
     /// A consistent copy of everything, while the writer goes on, with `keys`
     /// put into it under their names.

@@ -154,6 +154,28 @@ pub struct AccountRow {
     pub body: Option<String>,
 }
 
+/// What passed between one person's device and their clients, and when it was
+/// last there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RelayedRow {
+    pub owner: String,
+    pub agent_id: String,
+    pub seen_at: Option<Micros>,
+    pub to_device: u64,
+    pub to_device_bytes: u64,
+    pub from_device: u64,
+    pub from_device_bytes: u64,
+    pub refused: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayedChange {
+    /// So much more than before.
+    More(RelayedRow),
+    /// The device is no more.
+    Gone { owner: String, agent_id: String },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketRow {
     pub key_id: String,

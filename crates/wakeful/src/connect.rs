@@ -81,6 +81,7 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     let lock = house::lock(&directory)?;
     let engine = house::start(&directory, place.body_key.as_deref()).await?;
     let app = App::new(engine.clone(), Settings::default());
+    server::link::traffic::resume(&app).await?;
     let door = Box::new(Door::new(app, Listener::Local));
     Ok(Connection::Here {
         door,

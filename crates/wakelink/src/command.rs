@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json::object;
+
 /// The longest name of something to be woken.
 pub const TARGET_CHARACTERS: usize = 64;
 /// The longest name by which a question and its answer find each other.
@@ -62,7 +64,7 @@ struct Asked {
 impl Request {
     /// Reads what was in a packet. What cannot be done has its answer at once.
     pub fn read(content: &[u8]) -> Result<Request, Answer> {
-        let asked: Asked = serde_json::from_slice(content).map_err(|_| {
+        let asked: Asked = object(content).map_err(|_| {
             let sentence = "A command is a JSON object with the texts id and do.";
             Answer::refused(None, Code::BadCommand, sentence)
         })?;
@@ -189,6 +191,7 @@ mod tests {
             ("", None, Code::BadCommand),
             ("\u{fffd}", None, Code::BadCommand),
             ("[]", None, Code::BadCommand),
+            (r#"["1","wake","nas"]"#, None, Code::BadCommand),
             ("{}", None, Code::BadCommand),
             (r#"{"id":"1"}"#, None, Code::BadCommand),
             (r#"{"do":"ping"}"#, None, Code::BadCommand),

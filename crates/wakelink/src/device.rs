@@ -18,6 +18,10 @@ pub const SESSIONS: usize = 64;
 /// After this a client begins anew (`docs/ewsp.md`, "New keys").
 pub const SESSION_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A session in which nothing is heard for so long is forgotten: what a relay
+/// holds back longer is never done.
+pub const SESSION_SILENCE: Duration = Duration::from_secs(10 * 60);
+
 /// What a text from the relay comes to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
@@ -41,6 +45,8 @@ pub struct Sessions {
 struct Held {
     session: Session,
     since: Duration,
+    /// When it last said something that was true.
+    heard: Duration,
 }
 
 impl Sessions {
@@ -68,10 +74,12 @@ impl Sessions {
         now: Duration,
         draw: impl FnOnce() -> Draw,
     ) -> Result<Heard, Refusal> {
-        self.held
-            .retain(|held| now.saturating_sub(held.since) < SESSION_AGE);
+        self.held.retain(|held| {
+            now.saturating_sub(held.since) < SESSION_AGE
+                && now.saturating_sub(held.heard) < SESSION_SILENCE
+        });
         match Packet::read(text) {
-            Ok(packet) => self.open(&packet),
+            Ok(packet) => self.open(&packet, now),
             Err(Refusal::Malformed(_)) => self.meet(&Hello::read(text)?, now, &draw()),
             Err(refusal) => Err(refusal),
         }
@@ -90,15 +98,19 @@ impl Sessions {
             None if self.held.len() >= SESSIONS => self.forget_one(),
             None => {}
         }
-        let since = now;
-        self.held.push(Held { session, since });
+        self.held.push(Held {
+            session,
+            since: now,
+            heard: now,
+        });
         Ok(Heard::Hello([reply.text(), confirmation.text()]))
     }
 
-    fn open(&mut self, packet: &Packet) -> Result<Heard, Refusal> {
+    fn open(&mut self, packet: &Packet, now: Duration) -> Result<Heard, Refusal> {
         let at = self.position(packet.sid).ok_or(Refusal::OtherSession)?;
         let opened = self.held[at].session.open(packet)?;
-        let latest = self.held.remove(at);
+        let mut latest = self.held.remove(at);
+        latest.heard = now;
         self.held.push(latest);
         Ok(match opened {
             Opened::Confirmation => Heard::Confirmed,
@@ -236,13 +248,36 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_after_a_long_silence_is_not_done() {
+        let mut device = Sessions::new(AGENT, secret());
+        let mut session = client(&mut device, 1, Duration::ZERO, true);
+        let first = session.seal(b"x").unwrap().text();
+        let held_back = session.seal(b"wake").unwrap().text();
+        let later = SESSION_SILENCE - Duration::from_secs(1);
+        assert!(device.hear(&first, later, || draw(0)).is_ok());
+        let too_late = later + SESSION_SILENCE;
+        let heard = device.hear(&held_back, too_late, || draw(0));
+        assert_eq!(heard, Err(Refusal::OtherSession));
+    }
+
+    #[test]
     fn a_session_ends_with_its_day() {
         let mut device = Sessions::new(AGENT, secret());
         let mut session = client(&mut device, 1, Duration::from_secs(5), true);
         let text = session.seal(b"x").unwrap().text();
         let late = Duration::from_secs(5) + SESSION_AGE;
-        let in_time = late - Duration::from_secs(1);
-        assert!(device.hear(&text, in_time, || draw(0)).is_ok());
+        assert!(
+            device
+                .hear(&text, Duration::from_secs(6), || draw(0))
+                .is_ok()
+        );
+        // It is used all day.
+        let mut now = Duration::from_secs(6);
+        while now < late - Duration::from_secs(300) {
+            now += Duration::from_secs(300);
+            let text = session.seal(b"x").unwrap().text();
+            assert!(device.hear(&text, now, || draw(0)).is_ok());
+        }
         let text = session.seal(b"x").unwrap().text();
         let heard = device.hear(&text, late, || draw(0));
         assert_eq!(heard, Err(Refusal::OtherSession));

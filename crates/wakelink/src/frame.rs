@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::object;
+
 /// A frame, told apart by its `type`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -19,7 +21,7 @@ pub enum Frame {
 
 impl Frame {
     pub fn read(text: &str) -> serde_json::Result<Frame> {
-        serde_json::from_str(text)
+        object(text.as_bytes())
     }
 
     pub fn text(&self) -> String {
@@ -109,6 +111,9 @@ impl Auth {
     }
 }
 
+/// The `code` for whoever would be one too many of their person's.
+pub const TOO_MANY_CONNECTIONS: &str = "TOO_MANY_CONNECTIONS";
+
 /// What the server says to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -122,6 +127,9 @@ pub enum AuthResponse {
     },
     Failed {
         error: String,
+        /// There only if it is not the token that is wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
         /// Seconds; there only while nobody at this address is let in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
@@ -140,9 +148,14 @@ impl std::fmt::Debug for AuthResponse {
                 .field("expires_in", expires_in)
                 .field("max_requests", max_requests)
                 .finish_non_exhaustive(),
-            AuthResponse::Failed { error, retry_after } => f
+            AuthResponse::Failed {
+                error,
+                code,
+                retry_after,
+            } => f
                 .debug_struct("Failed")
                 .field("error", error)
+                .field("code", code)
                 .field("retry_after", retry_after)
                 .finish(),
         }
@@ -179,6 +192,9 @@ pub struct Error {
     pub code: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The session that a packet named which went nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
 }
 
 #[cfg(test)]
@@ -207,6 +223,7 @@ mod tests {
             (
                 Frame::AuthResponse(AuthResponse::Failed {
                     error: "Invalid token".to_owned(),
+                    code: None,
                     retry_after: Some(600),
                 }),
                 r#"{"type":"auth_response","status":"failed","error":"Invalid token","retry_after":600}"#,
@@ -214,9 +231,18 @@ mod tests {
             (
                 Frame::AuthResponse(AuthResponse::Failed {
                     error: "Invalid token".to_owned(),
+                    code: None,
                     retry_after: None,
                 }),
                 r#"{"type":"auth_response","status":"failed","error":"Invalid token"}"#,
+            ),
+            (
+                Frame::AuthResponse(AuthResponse::Failed {
+                    error: "Too many".to_owned(),
+                    code: Some(TOO_MANY_CONNECTIONS.to_owned()),
+                    retry_after: None,
+                }),
+                r#"{"type":"auth_response","status":"failed","error":"Too many","code":"TOO_MANY_CONNECTIONS"}"#,
             ),
             (Frame::Ping, r#"{"type":"ping"}"#),
             (Frame::Pong, r#"{"type":"pong"}"#),
@@ -241,6 +267,7 @@ mod tests {
                     error: "Session request limit exceeded".to_owned(),
                     code: "LIMIT_EXCEEDED".to_owned(),
                     request_id: None,
+                    sid: None,
                 }),
                 r#"{"type":"error","error":"Session request limit exceeded","code":"LIMIT_EXCEEDED"}"#,
             ),
@@ -249,6 +276,21 @@ mod tests {
             assert_eq!(frame.text(), text);
             assert_eq!(Frame::read(text).unwrap(), frame);
         }
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_frame() {
+        for text in [
+            r#"["auth","wl_x",null,"client"]"#,
+            r#" ["ping"]"#,
+            r#""ping""#,
+            "null",
+            "",
+        ] {
+            assert!(Frame::read(text).is_err(), "{text}");
+        }
+        let spaced = " \r\n\t{\"type\":\"ping\"}";
+        assert_eq!(Frame::read(spaced).unwrap(), Frame::Ping);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod command;
 pub mod device;
 pub mod ewsp;
 pub mod frame;
+mod json;
 pub mod pairing;
 pub mod relay;
 

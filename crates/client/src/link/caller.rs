@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout_at};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout, timeout_at};
 use wakelink::{
     Answer, Hello, Packet, Refusal, Secret, Session,
-    device::SESSION_AGE,
+    device::{SESSION_AGE, SESSION_SILENCE},
     ewsp::{Draw, Initiator, Opened, Sid},
     frame::{AgentStatus, Auth, Error, Frame, Relay},
 };
@@ -23,6 +23,10 @@ use crate::{
 
 /// How long a device may take to answer, unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// To end a session in.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// Longer than anybody waits.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Changes of presence that are kept until someone asks.
 const CHANGES: usize = 1024;
 /// Devices whose presence is kept: more than a person has.
@@ -44,6 +48,17 @@ pub struct Caller {
     changes: VecDeque<Presence>,
     patience: Duration,
     last_id: u64,
+    /// The session that was made for this connection, and ends with it.
+    opened: Option<(Server, Token)>,
+}
+
+/// Stays out of what is printed.
+struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
 }
 
 /// A session with a device, which both have confirmed.
@@ -53,6 +68,8 @@ pub struct Conversation {
     secret: Secret,
     session: Session,
     since: Instant,
+    /// When something was last said in it.
+    used: Instant,
 }
 
 /// What the relay passes on or says, apart from presence.
@@ -72,6 +89,7 @@ impl Caller {
             changes: VecDeque::new(),
             patience: PATIENCE,
             last_id: 0,
+            opened: None,
         })
     }
 
@@ -86,13 +104,28 @@ impl Caller {
             .request("POST", "/api/v1/auth/session", &[], None)
             .await?;
         let answer = reply.json();
-        match answer["session_token"].as_str() {
-            Some(token) if reply.is_success() => {
-                Caller::connect(server, Auth::session(token)).await
+        let token = answer["session_token"].as_str();
+        let detail = answer["detail"].as_str();
+        let retry_after_seconds = reply.retry_after_seconds;
+        match (token, reply.status) {
+            (Some(token), 200..300) => {
+                let mut caller = Caller::connect(server, Auth::session(token)).await?;
+                caller.opened = Some((server.clone(), Token(token.to_owned())));
+                Ok(caller)
             }
-            _ => Err(LinkFault::Refused {
-                error: answer["detail"].as_str().unwrap_or_default().to_owned(),
-                retry_after_seconds: reply.retry_after_seconds,
+            (_, 401 | 403) => Err(LinkFault::Refused {
+                error: detail.unwrap_or("it gave no reason").to_owned(),
+                retry_after_seconds,
+            }),
+            (_, status) => Err(LinkFault::Answered {
+                base: server.base().to_owned(),
+                status,
+                detail: match (detail, status) {
+                    (Some(detail), _) => format!(": {detail}"),
+                    (None, 200..300) => ", and no session".to_owned(),
+                    (None, _) => String::new(),
+                },
+                retry_after_seconds,
             }),
         }
     }
@@ -100,6 +133,12 @@ impl Caller {
     /// With another time for a device to answer in.
     pub fn patient(self, patience: Duration) -> Caller {
         Caller { patience, ..self }
+    }
+
+    /// Who has more patience than there is time waits as long as there is.
+    fn deadline(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.patience).unwrap_or(now + FOREVER)
     }
 
     pub fn admission(&self) -> &Admission {
@@ -128,7 +167,7 @@ impl Caller {
         agent_id: &str,
         secret: &Secret,
     ) -> Result<Conversation, LinkFault> {
-        let deadline = Instant::now() + self.patience;
+        let deadline = self.deadline();
         let initiator = Initiator::new(Sid::new(random()?), Draw::new(&random()?));
         let (hello, sid) = (initiator.hello().text(), initiator.hello().sid);
         let relay = Frame::Relay(Relay {
@@ -163,6 +202,7 @@ impl Caller {
             secret: secret.clone(),
             session,
             since: Instant::now(),
+            used: Instant::now(),
         })
     }
 
@@ -173,11 +213,13 @@ impl Caller {
         with: &mut Conversation,
         mut fields: Map<String, Value>,
     ) -> Result<Answer, LinkFault> {
-        if with.since.elapsed() >= SESSION_AGE {
+        // Well before the device forgets it.
+        if with.since.elapsed() >= SESSION_AGE || with.used.elapsed() >= SESSION_SILENCE / 2 {
             let (agent_id, secret) = (with.agent_id.clone(), with.secret.clone());
             *with = self.meet(&agent_id, &secret).await?;
         }
-        let deadline = Instant::now() + self.patience;
+        let deadline = self.deadline();
+        with.used = Instant::now();
         self.last_id += 1;
         let id = self.last_id.to_string();
         fields.insert("id".to_owned(), id.as_str().into());
@@ -200,8 +242,16 @@ impl Caller {
         }
     }
 
+    /// Leaves, and ends the session that was made for this alone: a person has
+    /// only so many.
     pub async fn close(self) {
         self.socket.close().await;
+        if let Some((server, Token(token))) = self.opened {
+            let body = json!({ "session_token": token }).to_string().into_bytes();
+            let ending = server.request("POST", "/api/v1/auth/session/end", &[], Some(body));
+            // One that is not ended ends by itself.
+            let _ = timeout(GOODBYE, ending).await;
+        }
     }
 
     /// The next packet, while this device is there and time is left.

@@ -1,6 +1,6 @@
 //! Why something did not come about over the relay.
 
-use wakelink::Refusal;
+use wakelink::{Refusal, frame::TOO_MANY_CONNECTIONS};
 
 use crate::ServerFault;
 
@@ -13,6 +13,16 @@ pub enum LinkFault {
     #[error("the server refused the token: {error}")]
     Refused {
         error: String,
+        retry_after_seconds: Option<u64>,
+    },
+    /// Neither yes nor no: a proxy whose server is away, a server that is full
+    /// or stopping, or something that is no such server at all.
+    #[error("{base} answered {status}{detail}")]
+    Answered {
+        base: String,
+        status: u16,
+        /// Empty, or what it said, after a colon.
+        detail: String,
         retry_after_seconds: Option<u64>,
     },
     #[error("the server closed the connection ({code} {reason})")]
@@ -38,6 +48,30 @@ pub enum LinkFault {
 }
 
 impl LinkFault {
+    /// How long the server wants to be left alone.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        match self {
+            LinkFault::Refused {
+                retry_after_seconds,
+                ..
+            }
+            | LinkFault::Answered {
+                retry_after_seconds,
+                ..
+            } => *retry_after_seconds,
+            _ => None,
+        }
+    }
+
+    /// Whether the same may be granted later although nobody does anything
+    /// about it.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            LinkFault::Relay { code, .. } => code == TOO_MANY_CONNECTIONS,
+            fault => !fault.is_refusal() || fault.retry_after_seconds().is_some(),
+        }
+    }
+
     /// Refused or not there, in contrast to what failed on the way.
     pub fn is_refusal(&self) -> bool {
         matches!(

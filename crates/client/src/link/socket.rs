@@ -115,7 +115,14 @@ impl Socket {
                         max_requests,
                     });
                 }
-                Ok(Frame::AuthResponse(AuthResponse::Failed { error, retry_after })) => {
+                Ok(Frame::AuthResponse(AuthResponse::Failed {
+                    error,
+                    code: Some(code),
+                    ..
+                })) => return Err(LinkFault::Relay { code, error }),
+                Ok(Frame::AuthResponse(AuthResponse::Failed {
+                    error, retry_after, ..
+                })) => {
                     return Err(LinkFault::Refused {
                         error,
                         retry_after_seconds: retry_after,

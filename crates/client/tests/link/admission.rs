@@ -92,6 +92,83 @@ async fn what_is_no_websocket_is_told_from_one() {
 }
 
 #[tokio::test]
+async fn only_401_and_403_are_refusals_and_the_rest_is_said_as_it_is() {
+    let problem = r#"{"detail":"No such token."}"#;
+    for (status, more, body, refusal, said) in [
+        ("401 Unauthorized", "", problem, true, "No such token."),
+        ("403 Forbidden", "", "", true, "it gave no reason"),
+        ("404 Not Found", "", "", false, "answered 404"),
+        (
+            "429 Too Many Requests",
+            "retry-after: 7\r\n",
+            r#"{"detail":"Slower."}"#,
+            false,
+            "answered 429: Slower.",
+        ),
+        ("500 Internal Server Error", "", "", false, "answered 500"),
+        ("502 Bad Gateway", "", "<html>", false, "answered 502"),
+        (
+            "503 Service Unavailable",
+            "retry-after: 7\r\n",
+            "",
+            false,
+            "answered 503",
+        ),
+        (
+            "200 OK",
+            "",
+            "<html>Welcome",
+            false,
+            "answered 200, and no session",
+        ),
+    ] {
+        let (listener, server) = listen().await;
+        let signing_in = tokio::spawn(async move { Caller::sign_in(&server).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let length = stream.read(&mut request).await.unwrap();
+        assert!(request[..length].starts_with(b"POST /api/v1/auth/session "));
+        let length = body.len();
+        let answer = format!("HTTP/1.1 {status}\r\n{more}content-length: {length}\r\n\r\n{body}");
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        let fault = signing_in.await.unwrap().unwrap_err();
+        assert_eq!(fault.is_refusal(), refusal, "{status}");
+        assert_eq!(fault.may_pass(), !refusal, "{status}");
+        let wait = (!more.is_empty()).then_some(7);
+        assert_eq!(fault.retry_after_seconds(), wait, "{status}");
+        assert!(fault.to_string().ends_with(said), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_lock_out_and_too_many_connections_pass_and_a_wrong_token_does_not() {
+    for (answer, may_pass) in [
+        (json!({ "error": "Invalid token" }), false),
+        (
+            json!({ "error": "Invalid token", "retry_after": 600 }),
+            true,
+        ),
+        (
+            json!({ "error": "Too many", "code": "TOO_MANY_CONNECTIONS" }),
+            true,
+        ),
+    ] {
+        let (listener, server) = listen().await;
+        let auth = Auth::client("wl_a");
+        let connecting = tokio::spawn(async move { Caller::connect(&server, auth).await });
+        let (mut line, _) = Line::accept(&listener).await;
+        let mut said = json!({ "type": "auth_response", "status": "failed" });
+        for (name, value) in answer.as_object().unwrap() {
+            said[name] = value.clone();
+        }
+        line.say(&said).await;
+        let fault = connecting.await.unwrap().unwrap_err();
+        assert!(fault.is_refusal());
+        assert_eq!(fault.may_pass(), may_pass, "{fault}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_is_used_up_says_so_when_it_ends() {
     let (mut caller, mut line) = connected(std::time::Duration::from_secs(1)).await;
     line.say(&json!({

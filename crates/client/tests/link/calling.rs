@@ -87,6 +87,17 @@ async fn a_device_with_another_secret_is_not_believed() {
 }
 
 #[tokio::test]
+async fn endless_patience_is_patience() {
+    let (mut caller, line) = connected(std::time::Duration::MAX).await;
+    line.close().await;
+    let met = caller.meet("lamp", &Secret::new([1; 32])).await;
+    assert!(
+        matches!(met, Err(LinkFault::Closed { .. } | LinkFault::Broken(_))),
+        "{met:?}"
+    );
+}
+
+#[tokio::test]
 async fn silence_ends_the_waiting() {
     // The device does not answer the hello.
     let (caller, mut line) = connected(HASTY).await;

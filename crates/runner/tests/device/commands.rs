@@ -1,6 +1,6 @@
 //! What a device answers, and what it does not.
 
-use runner::{Ended, Target};
+use runner::{Ended, Hands, ListFault, Mac, Target};
 use serde_json::json;
 
 use crate::line::{AGENT, Relay};
@@ -31,6 +31,39 @@ async fn a_client_that_has_confirmed_is_answered() {
     let pong = line.ask(&mut other, r#"{"id":"x","do":"ping"}"#).await;
     assert_eq!(pong, json!({ "id": "x", "ok": true }));
     assert!(matches!(device.stop().await, Ended::Stopped));
+}
+
+#[test]
+fn a_list_that_does_not_fit_into_an_answer_is_refused_at_the_start() {
+    let targets = |count: u8, letter: &str| -> Vec<Target> {
+        let name = |n: u8| format!("{}{n:03}", letter.repeat(61));
+        (0..count)
+            .map(|n| Target {
+                name: name(n),
+                mac: Mac([2, 0, 0, 0, 0, n]),
+                password: None,
+            })
+            .collect()
+    };
+    let of = |targets| Hands::new(AGENT, targets, Vec::new());
+    assert!(of(targets(255, "x")).is_ok());
+    assert_eq!(of(targets(255, "🖥")).unwrap_err(), ListFault::TooLong);
+}
+
+#[tokio::test]
+async fn a_list_as_long_as_may_be_is_told_in_one_packet() {
+    let relay = Relay::start().await;
+    // What JSON writes as six characters each.
+    let targets = (0..100).map(|n| Target {
+        name: format!("{}{n:03}", "\u{1}".repeat(61)),
+        mac: Mac([2, 0, 0, 0, 0, n]),
+        password: None,
+    });
+    let _device = relay.device(targets.collect(), Vec::new());
+    let mut line = relay.admit().await;
+    let mut client = line.client(1).await;
+    let info = line.ask(&mut client, r#"{"id":"1","do":"info"}"#).await;
+    assert_eq!(info["result"]["targets"].as_array().unwrap().len(), 100);
 }
 
 #[tokio::test]

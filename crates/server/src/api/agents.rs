@@ -44,9 +44,9 @@ pub struct Linked {
     pub token_id: String,
     pub issued_at: Micros,
     pub online: bool,
-    /// `None` if it was not seen since the server started.
+    /// `None` if it was never there.
     pub last_seen_at: Option<Micros>,
-    /// What passed since the server started.
+    /// What passed since it was made.
     pub relayed: Sums,
 }
 

@@ -18,7 +18,7 @@ use crate::{
         Json,
         fresh::{draw, short_id},
     },
-    auth::{Keeper, Remover},
+    auth::{Keeper, Remover, TokenHolder},
     fields::Fields,
     path::Path,
 };
@@ -86,9 +86,11 @@ pub async fn renew(
     keep(app, keeper, agent_id, Ask::IssueDeviceToken).await
 }
 
-/// The token as it is. That it was read is on the trail before it is given.
+/// The token as it is. That it was read is on the trail before it is given. A
+/// browser's cookie is not enough: any link can make a browser ask.
 pub async fn export(
     State(app): State<App>,
+    _: TokenHolder,
     keeper: Keeper,
     Path(agent_id): Path,
 ) -> Result<Response, Problem> {
@@ -124,10 +126,11 @@ pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<
     }
     let command = Command::RemoveAgent {
         actor: remover.actor,
-        agent_id,
+        agent_id: agent_id.clone(),
         as_owner: is_owner,
     };
     app.engine.submit(command).await?;
+    app.link.traffic.forget(&agent_id);
     Ok(())
 }
 

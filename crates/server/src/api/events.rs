@@ -3,6 +3,9 @@
 //! when it was away for too long, or the log is not the one it knew, it is told
 //! so with one `reset`.
 //!
+//! Between them stands what is on no log: that a device of the reader's came or
+//! went. It has no id, and is not told again.
+//!
 //! A stream lasts no longer than the right to read it: who reads is looked up
 //! again before each event.
 
@@ -19,11 +22,12 @@ use axum::{
 };
 use engine::read::Entry;
 use futures_util::stream;
+use serde_json::json;
 use store::EntryQuery;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use trail::Hash;
 
-use crate::{App, auth::Reader};
+use crate::{App, auth::Reader, link::Presence};
 
 /// How far back a client can resume; older history is read through the API.
 const REPLAY: u64 = 10_000;
@@ -38,6 +42,7 @@ struct Feed {
     opening: Option<Event>,
     next: u64,
     size: watch::Receiver<u64>,
+    presences: broadcast::Receiver<Presence>,
     ready: VecDeque<Entry>,
 }
 
@@ -61,6 +66,7 @@ pub async fn events(State(app): State<App>, reader: Reader, headers: HeaderMap) 
         }
     };
     let feed = Feed {
+        presences: app.link.presences(),
         app,
         reader,
         log,
@@ -104,6 +110,19 @@ fn place(id: &str, log: &str) -> Option<u64> {
 }
 
 impl Feed {
+    /// A device is its owner's business alone.
+    fn presence(&self, heard: &Presence) -> Option<Event> {
+        if self.reader.again(&self.app)?.name.as_deref() != Some(&*heard.owner) {
+            return None;
+        }
+        let data = json!({ "agent_id": &*heard.agent_id, "online": heard.online });
+        Some(
+            Event::default()
+                .event("agent_status")
+                .data(data.to_string()),
+        )
+    }
+
     /// The next event; `None` ends the stream, and the client comes back.
     async fn next_event(&mut self) -> Option<Event> {
         if let Some(opening) = self.opening.take() {
@@ -116,9 +135,20 @@ impl Feed {
                     return event(&entry, &self.log);
                 }
             }
-            tokio::select! {
-                grown = self.size.wait_for(|size| *size > self.next) => drop(grown.ok()?),
+            let heard = tokio::select! {
+                grown = self.size.wait_for(|size| *size > self.next) => {
+                    drop(grown.ok()?);
+                    None
+                }
+                heard = self.presences.recv() => Some(heard),
                 () = self.app.stopped() => return None,
+            };
+            if let Some(heard) = heard {
+                // Who missed some is not told of those.
+                match heard.ok().and_then(|heard| self.presence(&heard)) {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
             }
             let query = EntryQuery {
                 from: self.next,

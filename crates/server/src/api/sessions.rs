@@ -1,10 +1,14 @@
 //! What a person's programs come in with: a session for the relay, and the
 //! account's own token.
 
-use account::{command::Command as Ask, secret::Kind};
+use account::{
+    command::Command as Ask,
+    secret::{self, Kind},
+};
 use axum::{
+    body::Body,
     extract::State,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use engine::Command;
@@ -19,6 +23,7 @@ use crate::{
         users,
     },
     auth::{Human, TokenHolder},
+    fields::Fields,
 };
 
 #[derive(Debug, Serialize)]
@@ -34,7 +39,7 @@ pub async fn open(State(app): State<App>, holder: TokenHolder) -> Result<Respons
     let expires_at = app.link.session_end(app.shared().clock.now());
     let opened = app
         .link
-        .open_session(&holder.user.name, &holder.token_id)
+        .open_session(&holder.user.name, &holder.token_id, false)
         .await?;
     let body = Session {
         session_token: opened.token,
@@ -43,6 +48,22 @@ pub async fn open(State(app): State<App>, holder: TokenHolder) -> Result<Respons
         max_requests: opened.session.requests_left(),
     };
     Ok((StatusCode::CREATED, Json(body)).into_response())
+}
+
+/// Ends a session of one's own, if there is such a one. Who is connected with it
+/// stays.
+pub async fn end(
+    State(app): State<App>,
+    holder: TokenHolder,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let mut fields = Fields::read(&app, &headers, body).await?;
+    let token: String = fields.required("session_token", "a string")?;
+    fields.end()?;
+    let hash = secret::hash(&token);
+    app.link.sessions.end(&hash, &holder.user.name).await;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// A new token for oneself; the old one, and every session opened with it,

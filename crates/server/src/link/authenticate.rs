@@ -5,8 +5,8 @@ use std::{net::IpAddr, sync::Arc};
 use account::secret;
 use wakelink::{
     Side,
-    frame::{Auth, AuthResponse, ClientType},
-    relay::Session,
+    frame::{Auth, AuthResponse, ClientType, TOO_MANY_CONNECTIONS},
+    relay::{Code, Session},
 };
 
 use super::{
@@ -42,11 +42,25 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
         app.failures.count(seat.address);
         return Err(failed("Too many failures: try again later", Some(wait)));
     }
-    let Some(known) = know(app, auth).await else {
-        return Err(fail(app, seat.address));
+    let known = match know(app, auth).await {
+        Some(known) => known,
+        None if is_ended(auth) => {
+            let code = Code::SessionExpired;
+            return Err(refused(code.sentence(), code.as_str()));
+        }
+        None => return Err(fail(app, seat.address)),
     };
+    if let Right::Device { agent_id, .. } = &known.right {
+        let clock = app.shared().clock.now();
+        let traffic = link.traffic.of(agent_id, &known.owner, clock);
+        if !traffic.may_enter(now, link.limits.device_entries_per_minute) {
+            let sentence = "This device comes in too often: try again in a minute";
+            return Err(refused(sentence, TOO_MANY_CONNECTIONS));
+        }
+    }
     let Some(room) = link.rooms.enter(&known.owner, &link.limits) else {
-        return Err(failed("This account has too many connections", None));
+        let sentence = "This account has too many connections";
+        return Err(refused(sentence, TOO_MANY_CONNECTIONS));
     };
     let (side, agent_id) = match &known.right {
         Right::Client { .. } => (Side::Client, None),
@@ -87,7 +101,11 @@ async fn by_token(app: &App, token: &str) -> Option<Known> {
     let accounts = app.shared().accounts();
     let user = accounts.user_by_token(&hash)?;
     let token_id = accounts.token_id(&hash)?;
-    let opened = app.link.open_session(&user.name, token_id).await.ok()?;
+    let opened = app
+        .link
+        .open_session(&user.name, token_id, true)
+        .await
+        .ok()?;
     let owner: Arc<str> = user.name.as_str().into();
     Some(Known {
         right: Right::Client {
@@ -135,6 +153,25 @@ fn by_device_token(app: &App, token: &str, agent_id: &str) -> Option<Known> {
     })
 }
 
+/// Whether this is a session that is over. A token of 256 random bits is not
+/// guessed: one that is spelled as we spell them and not known was good once,
+/// before a restart perhaps, and is no failure of the house it comes from.
+fn is_ended(auth: &Auth) -> bool {
+    let token = auth.session_token.as_deref();
+    auth.api_token.is_none()
+        && ClientType::parse(&auth.client_type) == Some(ClientType::Client)
+        && token.is_some_and(|token| secret::Kind::LinkSession.is_spelled(token))
+}
+
+/// Not let in, for a reason that is no failure.
+fn refused(error: &str, code: &str) -> AuthResponse {
+    AuthResponse::Failed {
+        error: error.to_owned(),
+        code: Some(code.to_owned()),
+        retry_after: None,
+    }
+}
+
 /// A failure counts against the address it came from.
 fn fail(app: &App, address: IpAddr) -> AuthResponse {
     app.failures.count(address);
@@ -148,6 +185,7 @@ fn fail(app: &App, address: IpAddr) -> AuthResponse {
 fn failed(error: &str, retry_after: Option<u64>) -> AuthResponse {
     AuthResponse::Failed {
         error: error.to_owned(),
+        code: None,
         retry_after,
     }
 }

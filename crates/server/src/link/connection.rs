@@ -68,6 +68,8 @@ struct Connection<'s, S> {
     session: Arc<Session>,
     patience: Patience,
     pace: Pace,
+    /// Of new sessions with devices.
+    sid_pace: Pace,
     /// Nothing is read before this moment.
     read_from: Option<Moment>,
     /// Heard, and not handed over yet.
@@ -105,6 +107,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         let link = &member.app.link;
         let patience = Patience::new(&link.limits, now);
         let pace = Pace::new(link.limits.frames_per_second, link.limits.frames_at_once);
+        let sid_pace = Pace::new(link.limits.sids_per_second, link.limits.sids_at_once);
         let first = patience.next().min(session.expires_at());
         let alarm = Box::pin(tokio::time::sleep_until(link.instant(first)));
         Connection {
@@ -115,6 +118,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             session,
             patience,
             pace,
+            sid_pace,
             read_from: None,
             bundle: Bundle::default(),
             unflushed: true,
@@ -241,11 +245,11 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             }
             Ok(Incoming::Relay(envelope)) => {
                 self.spend(envelope.request_id.as_deref(), now)?;
-                self.relay(&envelope);
+                self.relay(&envelope, now);
             }
-            Ok(Incoming::Packet { sid }) => {
-                self.spend(None, now)?;
-                self.packet(&sid, text);
+            Ok(Incoming::Packet { sid, request_id }) => {
+                self.spend(request_id.as_deref(), now)?;
+                self.packet(&sid, request_id.as_deref(), text);
             }
         }
         self.patience.good();
@@ -273,7 +277,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.seat.outbox.push(&frame);
     }
 
-    fn relay(&mut self, envelope: &Envelope<'_>) {
+    fn relay(&mut self, envelope: &Envelope<'_>, now: Moment) {
         let (agent_id, sid) = (&*envelope.agent_id, envelope.sid());
         let place = self.seat.place;
         let more = self.socket.get_ref().ahead();
@@ -294,6 +298,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
             Ok(passage) if !passage.binds => return to_device(passage.to),
             Ok(_) => {
                 drop(board);
+                // A device has more work with a new session than with a packet.
+                self.read_from = self.read_from.max(self.sid_pace.note(now));
                 let mut board = member.room.change();
                 // Somebody may have been faster.
                 board.bind(place, agent_id, sid.as_deref().unwrap_or_default());
@@ -323,7 +329,7 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
         self.tell(refusal.code(), request_id);
     }
 
-    fn packet(&mut self, sid: &str, text: &str) {
+    fn packet(&mut self, sid: &str, request_id: Option<&str>, text: &str) {
         let board = self.member.room.board();
         match board.packet(self.seat.place, sid) {
             Ok(to) => {
@@ -340,7 +346,8 @@ impl<'s, S: AsyncRead + AsyncWrite + Unpin> Connection<'s, S> {
                 if let Some(own) = &self.member.traffic {
                     own.refused();
                 }
-                self.tell(refusal.code(), None);
+                let frame = refusal.code().frame_about(sid, request_id);
+                self.seat.outbox.push(&frame.text());
             }
         }
     }

@@ -8,6 +8,7 @@ use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
         self, Message, Utf8Bytes,
+        error::ProtocolError,
         protocol::{CloseFrame, frame::coding::CloseCode},
     },
 };
@@ -15,6 +16,7 @@ use wakelink::{Frame, relay::Ending};
 
 use super::{
     authenticate::{Admitted, authenticate},
+    meter::TooManyPieces,
     outbox::Next,
     seats::Seat,
     wire::Wire,
@@ -83,6 +85,17 @@ where
 pub fn broken(error: &tungstenite::Error) -> End {
     match error {
         tungstenite::Error::Capacity(_) => End::By(Ending::TooLarge),
+        tungstenite::Error::Utf8(_) => End::By(Ending::NotUtf8),
+        // Gone without a word is no fault of what was said.
+        tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
+        tungstenite::Error::Protocol(_) => End::By(Ending::NotWebSocket),
+        tungstenite::Error::Io(error)
+            if error
+                .get_ref()
+                .is_some_and(|error| error.is::<TooManyPieces>()) =>
+        {
+            End::By(Ending::TooManyPieces)
+        }
         _ => End::Gone,
     }
 }

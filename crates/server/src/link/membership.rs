@@ -42,7 +42,11 @@ impl Membership {
             traffic: traffic.clone(),
         };
         match &agent_id {
-            Some(agent_id) => room.join_device(agent_id, seat.place, handle),
+            Some(agent_id) => {
+                if room.join_device(agent_id, seat.place, handle) {
+                    app.link.note_presence(&room.owner, agent_id, true);
+                }
+            }
             None => {
                 let accounts = app.shared().accounts();
                 let devices = accounts.devices_of(&room.owner);
@@ -72,7 +76,12 @@ impl Drop for Membership {
         self.seen();
         match &self.agent_id {
             None => self.room.change().leave_client(self.place),
-            Some(agent_id) => self.room.leave_device(agent_id, self.place),
+            Some(agent_id) => {
+                if self.room.leave_device(agent_id, self.place) {
+                    let link = &self.app.link;
+                    link.note_presence(&self.room.owner, agent_id, false);
+                }
+            }
         }
         self.app.link.rooms.leave(&self.room);
     }

@@ -15,6 +15,7 @@ mod connection;
 mod frames;
 mod greeting;
 mod membership;
+mod meter;
 pub mod open;
 mod outbox;
 mod rooms;
@@ -28,6 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::broadcast;
 use trail::Micros;
 use wakelink::relay::{Limits, Lockout, Moment, Session};
 
@@ -35,6 +37,9 @@ use crate::{App, Problem, api::fresh};
 
 /// How long connections may take to end with the server.
 const GOODBYE: Duration = Duration::from_secs(3);
+
+/// Changes of presence that a page may be late by; then it misses some.
+const PRESENCES: usize = 1024;
 
 #[derive(Debug)]
 pub struct Link {
@@ -45,6 +50,15 @@ pub struct Link {
     rooms: rooms::Rooms,
     seats: Arc<seats::Seats>,
     pub traffic: traffic::Ledger,
+    presence: broadcast::Sender<Presence>,
+}
+
+/// A device came or went: for its owner's pages. Clients are told by the relay.
+#[derive(Clone, Debug)]
+pub struct Presence {
+    pub owner: Arc<str>,
+    pub agent_id: Arc<str>,
+    pub online: bool,
 }
 
 /// A session that was just opened.
@@ -63,6 +77,7 @@ impl Link {
             rooms: rooms::Rooms::default(),
             seats: Arc::default(),
             traffic: traffic::Ledger::default(),
+            presence: broadcast::Sender::new(PRESENCES),
             limits,
         }
     }
@@ -79,6 +94,20 @@ impl Link {
         look(&mut self.lockout.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn note_presence(&self, owner: &Arc<str>, agent_id: &Arc<str>, online: bool) {
+        // Nobody may be looking.
+        let _ = self.presence.send(Presence {
+            owner: Arc::clone(owner),
+            agent_id: Arc::clone(agent_id),
+            online,
+        });
+    }
+
+    /// Every device's coming and going from now on.
+    pub fn presences(&self) -> broadcast::Receiver<Presence> {
+        self.presence.subscribe()
+    }
+
     /// Connections now.
     pub fn connections(&self) -> usize {
         self.seats.count()
@@ -89,8 +118,14 @@ impl Link {
         self.rooms.is_online(owner, agent_id)
     }
 
-    /// A session for someone who was recognised by this token.
-    pub async fn open_session(&self, name: &str, token_id: &str) -> Result<Opened, Problem> {
+    /// A session for someone who was recognised by this token, and who asked
+    /// for it or not.
+    pub async fn open_session(
+        &self,
+        name: &str,
+        token_id: &str,
+        unasked: bool,
+    ) -> Result<Opened, Problem> {
         let now = self.now();
         let (token, hash) = fresh::draw(account::secret::Kind::LinkSession)?;
         let session = self.new_session(now);
@@ -98,6 +133,7 @@ impl Link {
             name: name.into(),
             token_id: token_id.into(),
             session: Arc::clone(&session),
+            unasked,
         };
         self.sessions.keep(hash, held, now).await;
         Ok(Opened { token, session })

@@ -14,12 +14,16 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
+use wakelink::relay::Pace;
 
-use super::{connection, seats::Full, wire::Wire};
+use super::{connection, meter::Metered, seats::Full, wire::Wire};
 use crate::{App, Problem, transport::Peer};
 
 /// Taken from the wire at once. An idle connection has so much of it in memory.
 const READ_BYTES: usize = 1 << 10;
+
+/// For each frame that one may send, so many fragments or control frames.
+const PIECES: u32 = 16;
 
 pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> Response {
     let key = match key(request.version(), request.headers()) {
@@ -44,7 +48,12 @@ pub async fn open(State(app): State<App>, peer: Peer, mut request: Request) -> R
             .max_write_buffer_size(2 * frame_bytes)
             .max_message_size(Some(frame_bytes))
             .max_frame_size(Some(frame_bytes));
-        let wire = Wire::new(TokioIo::new(upgraded));
+        let limits = &app.link.limits;
+        let pieces = Pace::new(
+            limits.frames_per_second.saturating_mul(PIECES),
+            limits.frames_at_once.saturating_mul(PIECES),
+        );
+        let wire = Wire::new(Metered::new(TokioIo::new(upgraded), pieces));
         let socket = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
         // A task of its own: this one holds more than an idle connection needs.
         tokio::spawn(connection::serve(app, seat, socket));

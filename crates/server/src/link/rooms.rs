@@ -69,19 +69,29 @@ impl Room {
         }
     }
 
-    pub fn join_device(&self, agent_id: &str, place: Place, handle: Handle) {
+    /// Whether it is online only now.
+    pub fn join_device(&self, agent_id: &str, place: Place, handle: Handle) -> bool {
         let mut board = self.change();
         match board.join_device(agent_id, place, handle) {
-            Joined::Replaced(before) => before.outbox.end(Ending::Replaced),
-            Joined::Online => tell(&board, agent_id, true),
+            Joined::Replaced(before) => {
+                before.outbox.end(Ending::Replaced);
+                false
+            }
+            Joined::Online => {
+                tell(&board, agent_id, true);
+                true
+            }
         }
     }
 
-    pub fn leave_device(&self, agent_id: &str, place: Place) {
+    /// Whether it is offline now.
+    pub fn leave_device(&self, agent_id: &str, place: Place) -> bool {
         let mut board = self.change();
-        if board.leave_device(agent_id, place) {
+        let left = board.leave_device(agent_id, place);
+        if left {
             tell(&board, agent_id, false);
         }
+        left
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use account::Role;
 use tokio::sync::Notify;
 use wakelink::relay::{Ending, Limits, Place, network};
 
@@ -26,20 +27,24 @@ pub enum Right {
 }
 
 impl Right {
+    /// A viewer has no devices and commands none.
     pub fn still_holds(&self, accounts: &account::State) -> bool {
         match self {
             Right::Client { name, token_id } => {
                 let token = accounts.tokens.get(&**token_id);
                 token.is_some_and(|token| {
-                    token.name == **name && accounts.user_by_token(&token.hash.0).is_some()
+                    token.name == **name
+                        && accounts.user_by_token(&token.hash.0).is_some()
+                        && accounts.may_act_as(name, Role::Reviewer)
                 })
             }
             Right::Device { agent_id, token_id } => {
                 let agent = accounts.agents.get(&**agent_id);
-                let device = agent.and_then(|agent| agent.link.as_ref());
-                device.is_some_and(|device| {
+                let device = agent.and_then(|agent| Some((agent, agent.link.as_ref()?)));
+                device.is_some_and(|(agent, device)| {
                     device.token_id == **token_id
                         && accounts.device_by_token(&device.hash.0).is_some()
+                        && accounts.may_act_as(&agent.owner, Role::Reviewer)
                 })
             }
         }

@@ -18,6 +18,15 @@ pub struct Held {
     /// The token that it was opened with: the session ends with it.
     pub token_id: Arc<str>,
     pub session: Arc<Session>,
+    /// Nobody asked for it: it was given to whoever came in with another token.
+    pub unasked: bool,
+}
+
+impl Held {
+    /// Whether somebody is connected with it.
+    fn is_used(&self) -> bool {
+        Arc::strong_count(&self.session) > 1
+    }
 }
 
 /// Where sessions are kept.
@@ -25,12 +34,15 @@ pub struct Held {
 pub trait Sessions: Debug + Send + Sync {
     async fn keep(&self, hash: SecretHash, held: Held, now: Moment);
     async fn find(&self, hash: &SecretHash) -> Option<Held>;
+    /// Ends one of this person's: nobody comes in with it again.
+    async fn end(&self, hash: &SecretHash, name: &str);
 }
 
 /// In this process.
 #[derive(Debug)]
 pub struct InMemory {
-    /// Of one person; the oldest makes room.
+    /// Of one person. One that is over makes room first, then one that nobody
+    /// asked for, then the oldest; one that is in use only if all are.
     most: usize,
     kept: Mutex<Kept>,
 }
@@ -57,16 +69,26 @@ impl Sessions for InMemory {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { by_hash, by_name } = &mut *kept;
         let own = by_name.entry(Arc::clone(&held.name)).or_default();
-        // All last equally long, so those that are over come first.
-        while let Some(oldest) = own.front() {
+        own.retain(|hash| {
             let lasts = by_hash
-                .get(oldest)
-                .is_some_and(|held| now < held.session.expires_at());
-            if lasts && own.len() < self.most {
-                break;
+                .get(hash)
+                .is_some_and(|held| held.is_used() || held.session.lasts(now));
+            if !lasts {
+                by_hash.remove(hash);
             }
-            by_hash.remove(oldest);
-            own.pop_front();
+            lasts
+        });
+        while own.len() >= self.most {
+            let rank = |hash: &SecretHash| {
+                let held = by_hash.get(hash);
+                held.map(|held| (held.is_used(), !held.unasked))
+            };
+            // The first of the least is the oldest of them.
+            let least = (0..own.len()).min_by_key(|at| rank(&own[*at]));
+            let Some(gone) = least.and_then(|at| own.remove(at)) else {
+                break;
+            };
+            by_hash.remove(&gone);
         }
         own.push_back(hash);
         by_hash.insert(hash, held);
@@ -75,6 +97,20 @@ impl Sessions for InMemory {
     async fn find(&self, hash: &SecretHash) -> Option<Held> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.by_hash.get(hash).cloned()
+    }
+
+    async fn end(&self, hash: &SecretHash, name: &str) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept
+            .by_hash
+            .get(hash)
+            .is_some_and(|held| *held.name == *name)
+        {
+            kept.by_hash.remove(hash);
+            if let Some(own) = kept.by_name.get_mut(name) {
+                own.retain(|one| one != hash);
+            }
+        }
     }
 }
 
@@ -87,6 +123,7 @@ mod tests {
             name: name.into(),
             token_id: "tok".into(),
             session: Arc::new(Session::new(10, Moment(0).plus_seconds(seconds))),
+            unasked: false,
         }
     }
 
@@ -102,6 +139,46 @@ mod tests {
         for there in [1, 2, 9] {
             assert!(sessions.find(&[there; 32]).await.is_some());
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_in_use_or_was_asked_for_is_not_what_makes_room() {
+        let sessions = InMemory::new(3);
+        let now = Moment(0);
+        let unasked = Held {
+            unasked: true,
+            ..held("ann", 60)
+        };
+        sessions.keep([0; 32], held("ann", 60), now).await;
+        sessions.keep([1; 32], held("ann", 60), now).await;
+        sessions.keep([2; 32], unasked, now).await;
+        let in_use = sessions.find(&[0; 32]).await.unwrap();
+        for (n, gone) in [(3, 2), (4, 1), (5, 3)] {
+            sessions.keep([n; 32], held("ann", 60), now).await;
+            assert!(sessions.find(&[gone; 32]).await.is_none(), "{gone}");
+            assert!(sessions.find(&[0; 32]).await.is_some());
+        }
+        drop(in_use);
+        sessions.keep([6; 32], held("ann", 60), now).await;
+        assert!(sessions.find(&[0; 32]).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn one_that_is_used_up_makes_room_and_one_is_ended_by_its_person_alone() {
+        let sessions = InMemory::new(2);
+        let now = Moment(0);
+        sessions.keep([0; 32], held("ann", 60), now).await;
+        sessions.keep([1; 32], held("ann", 60), now).await;
+        let session = sessions.find(&[1; 32]).await.unwrap().session;
+        while session.spend(now).is_ok() {}
+        drop(session);
+        sessions.keep([2; 32], held("ann", 60), now).await;
+        assert!(sessions.find(&[0; 32]).await.is_some());
+        assert!(sessions.find(&[1; 32]).await.is_none());
+        sessions.end(&[2; 32], "bob").await;
+        assert!(sessions.find(&[2; 32]).await.is_some());
+        sessions.end(&[2; 32], "ann").await;
+        assert!(sessions.find(&[2; 32]).await.is_none());
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! How much passed between each device and its owner's clients: counted as it
 //! passes, and put on the trail once an hour at the most, so that traffic
-//! cannot fill the disk. What passed is never looked at.
+//! cannot fill the disk. What passed is never looked at. A server that starts
+//! goes on counting from what is on the trail.
 
 use std::{
     collections::HashMap,
@@ -12,17 +13,24 @@ use std::{
 
 use account::event::RelaysCounted;
 use engine::Command;
+use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
+use store::RelayedRow;
 use trail::Micros;
+use wakelink::relay::Moment;
 
 use crate::App;
 
-/// From one entry about a device to the next.
+/// From one entry about a device to the next …
 const ENTRY_SECONDS: i64 = 3600;
+/// … and if there is nothing to say but that it is still there.
+const STILL_THERE_SECONDS: i64 = 24 * 3600;
+/// Entries that are on their way at once.
+const ENTRIES: usize = 256;
 /// How often it is looked whether an entry is due.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Of one device, since the server started.
+/// Of one device, since it was made.
 #[derive(Debug)]
 pub struct Traffic {
     agent_id: String,
@@ -32,6 +40,7 @@ pub struct Traffic {
     refused: AtomicU64,
     /// When it was last connected; 0 if it never was.
     seen_at: AtomicI64,
+    entries: Mutex<Entries>,
     recorded: Mutex<Recorded>,
 }
 
@@ -42,10 +51,24 @@ struct Counted {
 }
 
 impl Counted {
+    fn from(packets: u64, bytes: u64) -> Counted {
+        Counted {
+            packets: AtomicU64::new(packets),
+            bytes: AtomicU64::new(bytes),
+        }
+    }
+
     fn add(&self, bytes: usize) {
         self.packets.fetch_add(1, Relaxed);
         self.bytes.fetch_add(bytes as u64, Relaxed);
     }
+}
+
+/// How often it came in.
+#[derive(Debug, Default)]
+struct Entries {
+    minute: u64,
+    count: u32,
 }
 
 /// What is on the trail already.
@@ -56,6 +79,7 @@ struct Recorded {
     /// Since when is counted what is not.
     since: Micros,
     sums: Sums,
+    seen_at: Option<Micros>,
 }
 
 /// As people see it.
@@ -77,9 +101,37 @@ impl Traffic {
             from_device: Counted::default(),
             refused: AtomicU64::new(0),
             seen_at: AtomicI64::new(0),
+            entries: Mutex::default(),
             recorded: Mutex::new(Recorded {
                 since: now,
                 ..Recorded::default()
+            }),
+        }
+    }
+
+    /// One that is on the trail already.
+    fn resumed(row: RelayedRow, now: Micros) -> Traffic {
+        let sums = Sums {
+            to_device: row.to_device,
+            to_device_bytes: row.to_device_bytes,
+            from_device: row.from_device,
+            from_device_bytes: row.from_device_bytes,
+            refused: row.refused,
+        };
+        Traffic {
+            agent_id: row.agent_id,
+            owner: row.owner,
+            to_device: Counted::from(sums.to_device, sums.to_device_bytes),
+            from_device: Counted::from(sums.from_device, sums.from_device_bytes),
+            refused: AtomicU64::new(sums.refused),
+            seen_at: AtomicI64::new(row.seen_at.unwrap_or_default().0),
+            entries: Mutex::default(),
+            recorded: Mutex::new(Recorded {
+                // The last entry was not made before.
+                at: row.seen_at,
+                since: now,
+                sums,
+                seen_at: row.seen_at,
             }),
         }
     }
@@ -94,6 +146,18 @@ impl Traffic {
 
     pub fn refused(&self) {
         self.refused.fetch_add(1, Relaxed);
+    }
+
+    /// Whether it may come in once more in this minute.
+    pub fn may_enter(&self, now: Moment, most: u32) -> bool {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = now.0 / (60 * Moment::SECOND);
+        if entries.minute != minute {
+            *entries = Entries { minute, count: 0 };
+        }
+        let may = entries.count < most;
+        entries.count += u32::from(may);
+        may
     }
 
     pub fn saw(&self, now: Micros) {
@@ -116,11 +180,20 @@ impl Traffic {
     }
 
     /// What the next entry would say, if one is due.
-    fn due(&self, now: Micros, at_once: bool) -> Option<(RelaysCounted, Sums)> {
+    fn due(&self, now: Micros, online: bool, at_once: bool) -> Option<(RelaysCounted, Sums)> {
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = self.sums();
-        let long_ago = |at: Micros| now.0 - at.0 >= ENTRY_SECONDS * Micros::SECOND;
-        if sums == recorded.sums || !(at_once || recorded.at.is_none_or(long_ago)) {
+        if online {
+            self.saw(now);
+        }
+        let seen_at = self.seen_at();
+        let pause = match (sums != recorded.sums, seen_at != recorded.seen_at) {
+            (false, false) => return None,
+            (false, true) if online => STILL_THERE_SECONDS,
+            _ => ENTRY_SECONDS,
+        };
+        let long_ago = |at: Micros| now.0 - at.0 >= pause * Micros::SECOND;
+        if !(at_once || recorded.at.is_none_or(long_ago)) {
             return None;
         }
         let before = recorded.sums;
@@ -130,6 +203,7 @@ impl Traffic {
             from_device_bytes: sums.from_device_bytes - before.from_device_bytes,
             owner: self.owner.clone(),
             refused: sums.refused - before.refused,
+            seen_at,
             since: recorded.since,
             to_device: sums.to_device - before.to_device,
             to_device_bytes: sums.to_device_bytes - before.to_device_bytes,
@@ -137,17 +211,18 @@ impl Traffic {
         Some((counted, sums))
     }
 
-    fn note_recorded(&self, sums: Sums, now: Micros) {
+    fn note_recorded(&self, sums: Sums, seen_at: Option<Micros>, now: Micros) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         *recorded = Recorded {
             at: Some(now),
             since: now,
             sums,
+            seen_at,
         };
     }
 }
 
-/// Of every device that was spoken to since the server started.
+/// Of every device that was there once.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<HashMap<String, Arc<Traffic>>>);
 
@@ -176,11 +251,27 @@ impl Ledger {
         devices.values().cloned().collect()
     }
 
+    /// Forgets one that was taken away: of its name another may be made.
+    pub fn forget(&self, agent_id: &str) {
+        let mut devices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.remove(agent_id);
+    }
+
     /// Forgets devices that are no more.
     fn trim(&self, accounts: &account::State) {
         let mut devices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         devices.retain(|agent_id, traffic| accounts.has_device(&traffic.owner, agent_id));
     }
+}
+
+/// Begins where the trail ends.
+pub async fn resume(app: &App) -> store::Result<()> {
+    let now = app.shared().clock.now();
+    let rows = app.shared().relayed().await?;
+    let traffic = rows.into_iter().map(|row| Traffic::resumed(row, now));
+    let mut devices = (app.link.traffic.0.lock()).unwrap_or_else(PoisonError::into_inner);
+    devices.extend(traffic.map(|traffic| (traffic.agent_id.clone(), Arc::new(traffic))));
+    Ok(())
 }
 
 /// Runs until the server ends.
@@ -195,16 +286,20 @@ pub async fn run(app: App) {
 /// Puts on the trail what is due, or all that is not there yet.
 pub async fn record(app: &App, at_once: bool) {
     let now = app.shared().clock.now();
-    for traffic in app.link.traffic.all() {
-        let Some((counted, sums)) = traffic.due(now, at_once) else {
-            continue;
-        };
+    let due = app.link.traffic.all().into_iter().filter_map(|traffic| {
+        let online = app.link.is_online(&traffic.owner, &traffic.agent_id);
+        let (counted, sums) = traffic.due(now, online, at_once)?;
+        Some((traffic, counted, sums))
+    });
+    let record = |(traffic, counted, sums): (Arc<Traffic>, RelaysCounted, Sums)| async move {
+        let seen_at = counted.seen_at;
         match app.engine.submit(Command::RecordRelays(counted)).await {
-            Ok(_) => traffic.note_recorded(sums, now),
+            Ok(_) => traffic.note_recorded(sums, seen_at, now),
             // Counted on, and tried again with the next.
             Err(refusal) => tracing::warn!(%refusal, "relays could not be recorded"),
         }
-    }
+    };
+    stream::iter(due).for_each_concurrent(ENTRIES, record).await;
 }
 
 #[cfg(test)]
@@ -218,23 +313,70 @@ mod tests {
     #[test]
     fn a_device_has_one_entry_an_hour_at_the_most_and_none_without_traffic() {
         let traffic = Traffic::new("lamp", "ann", at(0));
-        assert_eq!(traffic.due(at(60), true), None);
+        assert_eq!(traffic.due(at(60), false, true), None);
         traffic.to_device(300);
         traffic.from_device(100);
         traffic.refused();
-        let (counted, sums) = traffic.due(at(60), false).unwrap();
+        let (counted, sums) = traffic.due(at(60), false, false).unwrap();
         assert_eq!((counted.to_device, counted.to_device_bytes), (1, 300));
         assert_eq!((counted.from_device, counted.refused), (1, 1));
         assert_eq!(counted.since, at(0));
-        traffic.note_recorded(sums, at(60));
-        assert_eq!(traffic.due(at(9000), true), None);
+        traffic.note_recorded(sums, None, at(60));
+        assert_eq!(traffic.due(at(9000), false, true), None);
         traffic.to_device(50);
-        assert_eq!(traffic.due(at(3659), false), None);
-        let (counted, _) = traffic.due(at(3660), false).unwrap();
+        assert_eq!(traffic.due(at(3659), false, false), None);
+        let (counted, _) = traffic.due(at(3660), false, false).unwrap();
         assert_eq!((counted.to_device, counted.to_device_bytes), (1, 50));
         assert_eq!((counted.from_device, counted.since), (0, at(60)));
         // At the end of the server all of it.
-        assert!(traffic.due(at(61), true).is_some());
+        assert!(traffic.due(at(61), false, true).is_some());
+    }
+
+    #[test]
+    fn when_a_device_was_last_there_is_recorded_when_it_left_and_once_a_day() {
+        let traffic = Traffic::new("lamp", "ann", at(0));
+        traffic.saw(at(10));
+        let (counted, sums) = traffic.due(at(60), true, false).unwrap();
+        assert_eq!(counted.seen_at, Some(at(60)));
+        traffic.note_recorded(sums, counted.seen_at, at(60));
+        // It is still there.
+        assert_eq!(traffic.due(at(3660), true, false), None);
+        let (counted, _) = traffic.due(at(60 + 86_400), true, false).unwrap();
+        assert_eq!(counted.seen_at, Some(at(60 + 86_400)));
+        // It left.
+        traffic.saw(at(90_000));
+        let (counted, _) = traffic.due(at(90_060), false, false).unwrap();
+        assert_eq!(counted.seen_at, Some(at(90_000)));
+    }
+
+    #[test]
+    fn counting_goes_on_where_the_trail_ends() {
+        let row = RelayedRow {
+            owner: "ann".to_owned(),
+            agent_id: "lamp".to_owned(),
+            seen_at: Some(at(50)),
+            to_device: 3,
+            to_device_bytes: 30,
+            ..RelayedRow::default()
+        };
+        let traffic = Traffic::resumed(row, at(100));
+        assert_eq!(traffic.seen_at(), Some(at(50)));
+        assert_eq!(traffic.due(at(9000), false, true), None);
+        traffic.to_device(5);
+        assert_eq!(traffic.sums().to_device_bytes, 35);
+        let (counted, _) = traffic.due(at(9000), false, true).unwrap();
+        assert_eq!((counted.to_device, counted.to_device_bytes), (1, 5));
+        assert_eq!(counted.since, at(100));
+    }
+
+    #[test]
+    fn a_device_comes_in_so_often_in_a_minute() {
+        let traffic = Traffic::new("lamp", "ann", at(0));
+        for minute in [0, 1, 7] {
+            let now = Moment(0).plus_seconds(minute * 60 + 5);
+            let entered = (0..100).filter(|_| traffic.may_enter(now, 60)).count();
+            assert_eq!(entered, 60);
+        }
     }
 
     #[test]

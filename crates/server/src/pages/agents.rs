@@ -81,16 +81,20 @@ async fn show(
         @for (agent, last) in &shown {
             section {
                 h2 .agent { (show::text(&agent.agent_id)) }
+                @let own = keys.remove(agent.agent_id.as_str()).unwrap_or_default();
+                @let delivers = !own.is_empty() || last.is_some() || !devices::is_shown(agent, signed);
                 p .about {
                     "Owned by " (agent.owner) ". "
-                    @match last {
-                        Some(row) => { (counted(deliveries(&agent.agent_id).unwrap_or(1))) ", the last " (when::ago(row.row.created_at, now)) ". " },
-                        None => "No delivery yet. ",
+                    // A device that only listens has nothing to deliver.
+                    @if delivers {
+                        @match last {
+                            Some(row) => { (counted(deliveries(&agent.agent_id).unwrap_or(1))) ", the last " (when::ago(row.row.created_at, now)) ". " },
+                            None => "No delivery yet. ",
+                        }
+                        a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
+                        a href=(format!("/agents/{}/prompt", segment(&agent.agent_id))) { "Prompt" }
                     }
-                    a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
-                    a href=(format!("/agents/{}/prompt", segment(&agent.agent_id))) { "Prompt" }
                 }
-                @let own = keys.remove(agent.agent_id.as_str()).unwrap_or_default();
                 (devices::device(app, agent, &own, signed, now))
                 // A device that never had a key misses none.
                 @if !(own.is_empty() && devices::is_shown(agent, signed)) { (keys_of(own, &accounts, signed, now)) }
@@ -99,6 +103,7 @@ async fn show(
         @if let Some((last, _)) = next {
             p { a rel="next" href=(format!("/agents?after={}", encoded(&last.agent_id))) { "More" } }
         }
+        @if signed.may_answer() { (devices::how_to_add()) }
         @if shown.iter().any(|(agent, _)| devices::is_shown(agent, signed)) { (devices::what_is_seen()) }
         @if signed.is_owner() { (new_key(app, signed, tried)) }
     };

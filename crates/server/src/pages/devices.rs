@@ -2,8 +2,7 @@
 //! relay, and its token. That is the business of the person it belongs to. Who
 //! administers sees that it is there and can take it away, and nothing more.
 //!
-//! Presence is not on the log that pages listen to: it is as it was when the
-//! page was made.
+//! Presence is not on the log; pages hear of it beside the log (`api/events.rs`).
 
 use account::{Agent, Key};
 use axum::{
@@ -69,12 +68,14 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
     html! {
         code { (linked.token_id) } " "
         span .mark { "device" } " "
-        span .mark { @if linked.online { span .dot {} "online" } @else { "offline" } } " "
+        span .mark data-presence { @if linked.online { span .dot {} "online" } @else { "offline" } } " "
         span .about {
-            @if !linked.online {
-                @match linked.last_seen_at {
-                    Some(at) => { "last seen " (when::ago(at, now)) "; " },
-                    None => "not seen since the server started; ",
+            span data-seen {
+                @if !linked.online {
+                    @match linked.last_seen_at {
+                        Some(at) => { "last seen " (when::ago(at, now)) "; " },
+                        None => "never seen; ",
+                    }
                 }
             }
             "token made " (when::ago(linked.issued_at, now)) ". "
@@ -85,7 +86,7 @@ fn connected(linked: &Linked, now: Micros) -> Markup {
 
 fn relayed(sums: &Sums) -> String {
     format!(
-        "Relayed since the server started: {} to it ({}), {} from it ({}), {} refused.",
+        "Relayed: {} to it ({}), {} from it ({}), {} refused.",
         sums.to_device,
         size(sums.to_device_bytes),
         sums.from_device,
@@ -115,6 +116,16 @@ fn removal(agent: &Agent, keys: &[&Key], signed: &Signed, now: Micros) -> Markup
     sure("Remove", consequence, form)
 }
 
+/// Said to whoever may have one.
+pub fn how_to_add() -> Markup {
+    html! {
+        p .hint {
+            "A machine behind a router can be a device, which you command from anywhere: "
+            code { "wakeful link add NAME" } ", then " code { "wakeful link pair NAME" } " on the machine."
+        }
+    }
+}
+
 /// Said where devices are shown.
 pub fn what_is_seen() -> Markup {
     html! {
@@ -122,14 +133,14 @@ pub fn what_is_seen() -> Markup {
             h2 #seen-title { "What this server sees of a device" }
             p {
                 "Who talks to which device, from which address, when, and how much. "
-                "The sums are counted here, and put on the trail once an hour at the most."
+                "The sums are counted here, and put on the trail once an hour at the most, where the owners of this server can read them."
             }
             p {
                 "Never what is said: client and device seal it with a secret that this server does not have. "
                 "So it sees no command, no answer, no key, and no hardware address of a machine that is woken. "
                 "It keeps the device's token, which opens the relay and nothing else."
             }
-            p .hint { "Online and offline are as they were when this page was loaded." }
+            p .hint { "Whether a device is online is shown as it changes; the sums are those of when this page was loaded." }
         }
     }
 }

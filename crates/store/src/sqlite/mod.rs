@@ -29,8 +29,8 @@ use uuid::Uuid;
 
 use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Error,
-    HeadRow, InboxPage, InboxQuery, Loaded, Needs, Result, Store, StreamQuery, SweepPage,
-    SweepQuery,
+    HeadRow, InboxPage, InboxQuery, Loaded, Needs, RelayedRow, Result, Store, StreamQuery,
+    SweepPage, SweepQuery,
 };
 use ids::Ids;
 use readers::Readers;
@@ -462,6 +462,31 @@ impl Store for Sqlite {
                         kind: row.get(0)?,
                         id: row.get(1)?,
                         body: row.get(2)?,
+                    })
+                })?
+                .collect()
+        })
+        .await
+    }
+
+    async fn relayed(&self) -> Result<Vec<RelayedRow>> {
+        self.read_long(|connection| {
+            connection
+                .prepare(
+                    "SELECT owner, agent_id, seen_at, to_device, to_device_bytes,
+                            from_device, from_device_bytes, refused FROM relayed",
+                )?
+                .query_map([], |row| {
+                    let count = |at| row.get::<_, i64>(at).map(|count| count as u64);
+                    Ok(RelayedRow {
+                        owner: row.get(0)?,
+                        agent_id: row.get(1)?,
+                        seen_at: row.get::<_, Option<i64>>(2)?.map(Micros),
+                        to_device: count(3)?,
+                        to_device_bytes: count(4)?,
+                        from_device: count(5)?,
+                        from_device_bytes: count(6)?,
+                        refused: count(7)?,
                     })
                 })?
                 .collect()

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::{Error, Result, sqlite::failed};
 
 /// Each step is applied once, in order, in one transaction with its number.
-const STEPS: &[&str] = &[FIRST, ERAS];
+const STEPS: &[&str] = &[FIRST, ERAS, RELAYED];
 
 const FIRST: &str = "
 -- The log. Its columns are fixed by the trail format; facts are never erased.
@@ -182,8 +182,23 @@ DELETE FROM detailed;
 UPDATE indexed SET next = 0;
 ";
 
+/// What passed between devices and their owners' clients.
+const RELAYED: &str = "
+CREATE TABLE relayed (
+    owner             TEXT NOT NULL,
+    agent_id          TEXT NOT NULL,
+    seen_at           INTEGER,
+    to_device         INTEGER NOT NULL,
+    to_device_bytes   INTEGER NOT NULL,
+    from_device       INTEGER NOT NULL,
+    from_device_bytes INTEGER NOT NULL,
+    refused           INTEGER NOT NULL,
+    PRIMARY KEY (owner, agent_id)
+) WITHOUT ROWID;
+";
+
 /// Tables that a rebuild empties and fills again.
-pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts"];
+pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts", "relayed"];
 
 /// The rows of each view in a fixed order, to compare a rebuilt one with a live one.
 pub const VIEW_ROWS: &[(&str, &str)] = &[
@@ -199,6 +214,7 @@ pub const VIEW_ROWS: &[(&str, &str)] = &[
         "SELECT * FROM history ORDER BY delivery, position",
     ),
     ("accounts", "SELECT * FROM accounts ORDER BY kind, id"),
+    ("relayed", "SELECT * FROM relayed ORDER BY owner, agent_id"),
 ];
 
 /// Brings a database to the newest version.

@@ -7,8 +7,8 @@ use rusqlite::{
 use trail::{Hash, Micros};
 
 use crate::{
-    Batch, BucketRow, DeliveryRow, EntryRow, Error, IdempotencyRow, LaneRow, Loaded, Needs, Result,
-    StreamRow,
+    Batch, BucketRow, DeliveryRow, EntryRow, Error, IdempotencyRow, LaneRow, Loaded, Needs,
+    RelayedChange, Result, StreamRow,
     sqlite::{
         failed,
         ids::{self, Ids},
@@ -187,8 +187,41 @@ fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
                 .execute([&row.kind, &row.id])?,
         };
     }
+    relayed(transaction, &batch.relayed)?;
     kept_state(transaction, batch)?;
     erase(transaction, batch)
+}
+
+fn relayed(transaction: &Transaction<'_>, changes: &[RelayedChange]) -> rusqlite::Result<()> {
+    for change in changes {
+        match change {
+            RelayedChange::More(row) => transaction
+                .prepare_cached(
+                    "INSERT INTO relayed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                     ON CONFLICT (owner, agent_id) DO UPDATE SET
+                         seen_at           = coalesce(excluded.seen_at, seen_at),
+                         to_device         = to_device + excluded.to_device,
+                         to_device_bytes   = to_device_bytes + excluded.to_device_bytes,
+                         from_device       = from_device + excluded.from_device,
+                         from_device_bytes = from_device_bytes + excluded.from_device_bytes,
+                         refused           = refused + excluded.refused",
+                )?
+                .execute(params![
+                    row.owner,
+                    row.agent_id,
+                    row.seen_at.map(|at| at.0),
+                    row.to_device as i64,
+                    row.to_device_bytes as i64,
+                    row.from_device as i64,
+                    row.from_device_bytes as i64,
+                    row.refused as i64,
+                ])?,
+            RelayedChange::Gone { owner, agent_id } => transaction
+                .prepare_cached("DELETE FROM relayed WHERE owner = ?1 AND agent_id = ?2")?
+                .execute([owner, agent_id])?,
+        };
+    }
+    Ok(())
 }
 
 fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {

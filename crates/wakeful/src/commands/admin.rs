@@ -66,6 +66,14 @@ fn list(value: &Value, name: &str, fields: &[&str]) {
     table(&rows);
 }
 
+/// Whether the token in use is this person's. The operator is nobody.
+async fn is_oneself(place: &Place, name: &str) -> Result<bool> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.request("GET", "/api/v1/me", &[], None).await;
+    connection.close().await;
+    Ok(reply?.json()["name"] == name)
+}
+
 pub async fn user(place: &Place, command: User) -> Result<Ending> {
     let show_token = |value: &Value| {
         say(&format!(
@@ -83,14 +91,12 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
             ask(place, "POST", "/api/v1/users", Some(body), show_token).await
         }
         User::Token { name } => {
-            ask(
-                place,
-                "POST",
-                &format!("{}/token", state(&name)),
-                None,
-                show_token,
-            )
-            .await
+            // One's own everyone may renew; others' is an owner's business.
+            let path = match is_oneself(place, &name).await? {
+                true => "/api/v1/me/token".to_owned(),
+                false => format!("{}/token", state(&name)),
+            };
+            ask(place, "POST", &path, None, show_token).await
         }
         User::SignInLink { name } => {
             let path = format!("{}/sign-in-link", state(&name));

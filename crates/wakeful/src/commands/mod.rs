@@ -4,6 +4,7 @@ mod admin;
 mod agent;
 mod backup;
 mod demo;
+mod files;
 mod human;
 mod preload;
 mod serve;

@@ -19,6 +19,7 @@ use wakelink::relay::Limits;
 use crate::{
     Ending,
     cli::{Place, Serve},
+    commands::files,
     connect, house,
     output::say,
 };
@@ -52,7 +53,7 @@ fn read_config(path: Option<&Path>) -> Result<File> {
 }
 
 pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
-    let file = read_config(flags.config.as_deref())?;
+    let mut file = read_config(flags.config.as_deref())?;
     let directory = match (&place.data, file.data) {
         (None, Some(data)) => data,
         _ => connect::directory(place)?,
@@ -104,6 +105,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if let Some(limit) = file.link.nothing_passes() {
         bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
     }
+    files::make_room(&mut file.link);
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)

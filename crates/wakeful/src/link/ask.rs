@@ -24,7 +24,12 @@ pub fn read_command(text: &str) -> Result<Map<String, Value>> {
         "ping" => Ok(Command::Ping.fields()),
         "info" => Ok(Command::Info.fields()),
         text if text.trim_start().starts_with('{') => {
-            serde_json::from_str(text).context("the command is not a JSON object")
+            let fields: Map<String, Value> =
+                serde_json::from_str(text).context("the command is not a JSON object")?;
+            if fields.contains_key("id") {
+                bail!("leave `id` out: it is chosen here, so that the answer is known by it");
+            }
+            Ok(fields)
         }
         _ => bail!("write ping, info or a JSON object; to wake there is `wakeful link wake`"),
     }
@@ -75,10 +80,13 @@ pub async fn ask(
     let asking = async {
         let caller = Caller::sign_in(&server).await?;
         let mut caller = caller.patient(Duration::from_secs(how.wait));
-        let mut conversation = caller.meet(device, &secret).await?;
-        let answer = caller.call(&mut conversation, fields).await?;
+        let answer = async {
+            let mut conversation = caller.meet(device, &secret).await?;
+            caller.call(&mut conversation, fields).await
+        };
+        let answer = answer.await;
         caller.close().await;
-        Ok(answer)
+        answer
     };
     match explain(asking.await)? {
         Ok(answer) => show(place, &answer),
@@ -108,7 +116,30 @@ fn show(place: &Place, answer: &Answer) -> Result<Ending> {
 
 fn result(answer: &Answer) -> Result<String> {
     match &answer.result {
+        Some(value) if value["sent"].is_array() => Ok(woken(value)),
         Some(value) => Ok(content(serde_json::value::to_raw_value(value)?.as_ref())),
         None => Ok("ok".to_owned()),
     }
+}
+
+/// What became of waking, for a person.
+fn woken(result: &Value) -> String {
+    let list = |name: &str| {
+        let items = result[name].as_array().map_or(&[][..], Vec::as_slice);
+        items
+            .iter()
+            .map(|item| line(item.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let text = |name: &str| line(result[name].as_str().unwrap_or_default());
+    let mut said = format!(
+        "A packet for {} ({}) went to {}.",
+        text("name"),
+        text("mac"),
+        list("sent").join(", ")
+    );
+    for fault in list("not_sent") {
+        said.push_str(&format!("\nNone went to {fault}."));
+    }
+    said
 }

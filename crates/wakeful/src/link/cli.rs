@@ -45,6 +45,11 @@ pub enum Link {
         #[command(flatten)]
         to: TokenFile,
     },
+    /// Take a device away: its token opens nothing from then on (yours in WAKEFUL_TOKEN)
+    Remove {
+        /// The device's agent id
+        device: String,
+    },
     /// Show a device's secret as a code and a picture, or take one from elsewhere
     Pair(Pair),
     /// Be a device: stay connected and do what its owner's clients ask
@@ -119,7 +124,8 @@ pub struct Device {
 #[derive(Debug, Args)]
 pub struct How {
     /// How long the device may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub wait: u64,
     /// Where the secret is kept [default: where `pair` put it]
     #[arg(long, value_name = "FILE")]

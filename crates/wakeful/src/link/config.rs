@@ -85,6 +85,9 @@ pub fn read(place: &Place, given: &Device) -> Result<Config> {
     let targets = targets
         .collect::<Result<Vec<_>>>()
         .with_context(|| format!("in {}", path.display()))?;
+    if file.network.iter().any(|network| network.port == Some(0)) {
+        bail!("in {}: a network's port is 1 to 65535", path.display());
+    }
     let networks = file.network.into_iter().map(network).collect();
     let hands = Hands::new(&file.agent, targets, networks)
         .with_context(|| format!("in {}", path.display()))?;

@@ -21,7 +21,7 @@ pub async fn device(place: &Place, given: &cli::Device) -> Result<Ending> {
             config.agent_id
         );
     };
-    let token = private::read(&config.token_file)?;
+    let token = private::read_device_token(&config.token_file)?;
     let ca = config.server_ca.as_ref().map(|file| {
         std::fs::read(file).with_context(|| format!("could not read {}", file.display()))
     });
@@ -29,7 +29,7 @@ pub async fn device(place: &Place, given: &cli::Device) -> Result<Ending> {
     let device = Device {
         server: Server::at(&config.server, None, ca.as_deref())?,
         agent_id: config.agent_id,
-        token: token.trim().to_owned(),
+        token: token.to_string(),
         secret,
         hands: config.hands,
         timing: Timing::default(),

@@ -23,6 +23,7 @@ pub async fn link(place: &Place, command: Link) -> Result<Ending> {
     match command {
         Link::Add { device, to } => register::add(place, device.as_deref(), &to).await,
         Link::Token { device, renew, to } => register::token(place, &device, renew, &to).await,
+        Link::Remove { device } => register::remove(place, &device).await,
         Link::Pair(given) => pair::pair(place, &given),
         Link::Device(given) if given.print_unit => unit::print_unit(place, &given),
         Link::Device(given) => device::device(place, &given).await,

@@ -1,6 +1,6 @@
 //! Making a device known to the server, which gives it a token of its own.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use client::encode;
 use serde_json::{Value, json};
 
@@ -14,15 +14,45 @@ use crate::{
 
 pub async fn add(place: &Place, device: Option<&str>, to: &TokenFile) -> Result<Ending> {
     let body = json!({ "agent_id": device }).to_string().into_bytes();
-    ask(place, "POST", "/api/v1/agents", Some(body), to).await
+    let ending = ask(place, "POST", "/api/v1/agents", Some(body), to).await?;
+    if let (false, Some(device)) = (place.json, ending.as_ref().ok()) {
+        say(&format!("Next, on the device: wakeful link pair {device}"));
+    }
+    Ok(done(ending))
 }
 
 pub async fn token(place: &Place, device: &str, renew: bool, to: &TokenFile) -> Result<Ending> {
     let path = format!("/api/v1/agents/{}", encode(device));
-    match renew {
-        true => ask(place, "POST", &format!("{path}/rotate-token"), None, to).await,
-        false => ask(place, "GET", &format!("{path}/export"), None, to).await,
+    let ending = match renew {
+        true => ask(place, "POST", &format!("{path}/rotate-token"), None, to).await?,
+        false => ask(place, "GET", &format!("{path}/export"), None, to).await?,
+    };
+    if let (false, true, Ok(_)) = (place.json, renew, &ending) {
+        say("The device needs the new token; its pairing stays as it is.");
     }
+    Ok(done(ending))
+}
+
+/// Takes a device away: its token opens nothing from then on.
+pub async fn remove(place: &Place, device: &str) -> Result<Ending> {
+    let connection = connect(place, As::Human).await?;
+    let path = format!("/api/v1/agents/{}", encode(device));
+    let reply = connection.call("DELETE", &path, None).await;
+    connection.close().await;
+    match reply? {
+        Ok(_) => {
+            match place.json {
+                true => print_json(&json!({ "done": true })),
+                false => say(&format!("{} is removed.", line(device))),
+            }
+            Ok(Ending::Done)
+        }
+        Err(ending) => Ok(ending),
+    }
+}
+
+fn done(ending: Result<String, Ending>) -> Ending {
+    ending.map_or_else(|ending| ending, |_| Ending::Done)
 }
 
 async fn ask(
@@ -31,23 +61,34 @@ async fn ask(
     path: &str,
     body: Option<Vec<u8>>,
     to: &TokenFile,
-) -> Result<Ending> {
+) -> Result<Result<String, Ending>> {
+    // Before anything is made whose token could then not be kept.
+    if let Some(file) = &to.token_file {
+        private::make_room(file)?;
+    }
     let connection = connect(place, As::Human).await?;
     let reply = connection.call(method, path, body).await;
     connection.close().await;
     match reply? {
-        Ok(reply) => show(place, reply.json(), to),
-        Err(ending) => Ok(ending),
+        Ok(reply) => show(place, reply.json(), to).map(Ok),
+        Err(ending) => Ok(Err(ending)),
     }
 }
 
-fn show(place: &Place, mut given: Value, to: &TokenFile) -> Result<Ending> {
-    let token = given["token"].as_str().unwrap_or_default().to_owned();
+/// Gives the device's name.
+fn show(place: &Place, mut given: Value, to: &TokenFile) -> Result<String> {
+    let (Some(token), Some(device)) = (given["token"].as_str(), given["agent_id"].as_str()) else {
+        bail!("the server's answer holds no token: is this address the server's?");
+    };
+    if !token.starts_with(private::DEVICE_TOKEN) {
+        bail!("the server's answer holds no token of a device");
+    }
+    let (token, device) = (token.to_owned(), line(device));
     if let Some(file) = &to.token_file {
-        private::write(&token, file)?;
+        let kept = private::write(&token, file);
+        kept.with_context(|| format!("{device} has its token: `wakeful link token {device}`"))?;
         given["token"] = Value::Null;
     }
-    let device = line(given["agent_id"].as_str().unwrap_or_default());
     match (place.json, &to.token_file) {
         (true, _) => print_json(&given),
         (false, Some(file)) => {
@@ -59,8 +100,5 @@ fn show(place: &Place, mut given: Value, to: &TokenFile) -> Result<Ending> {
             print(&token);
         }
     }
-    if !place.json {
-        say(&format!("Next, on the device: wakeful link pair {device}"));
-    }
-    Ok(Ending::Done)
+    Ok(device)
 }

@@ -14,6 +14,8 @@ use crate::{
 };
 
 const UNIT: &str = include_str!("device.service");
+/// Where systemd puts what it hands over; every version that does knows this name.
+const HANDED_OVER: &str = "${CREDENTIALS_DIRECTORY}";
 
 pub fn print_unit(place: &Place, given: &Device) -> Result<Ending> {
     let config = config::read(place, given)?;
@@ -25,13 +27,13 @@ pub fn print_unit(place: &Place, given: &Device) -> Result<Ending> {
     ];
     let mut arguments = vec![
         quoted(&program.display().to_string()),
-        "link device --config %d/device.toml --token-file %d/token --secret-file %d/secret"
-            .to_owned(),
+        format!("link device --config {HANDED_OVER}/device.toml"),
+        format!("--token-file {HANDED_OVER}/token --secret-file {HANDED_OVER}/secret"),
         format!("--server {}", quoted(&config.server)),
     ];
     if let Some(ca) = &config.server_ca {
         credentials.push(("ca.pem", absolute(ca)?));
-        arguments.push("--server-ca %d/ca.pem".to_owned());
+        arguments.push(format!("--server-ca {HANDED_OVER}/ca.pem"));
     }
     let credentials: Vec<String> = credentials
         .iter()

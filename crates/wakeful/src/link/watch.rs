@@ -1,5 +1,7 @@
 //! Which devices are online, once or as it changes.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use client::{
     Server,
@@ -16,6 +18,8 @@ use crate::{
     output::{line, print, print_json, say, table},
 };
 
+/// The longest that a server may ask to be left alone, in seconds.
+const LONGEST: u64 = 3600;
 /// Devices whose presence is remembered, to tell what is new.
 const KNOWN: usize = 10_000;
 
@@ -35,10 +39,14 @@ pub async fn watch(place: &Place) -> Result<Ending> {
 /// Ends only when the server refuses us.
 async fn follow(place: &Place, server: &Server) -> Result<(), LinkFault> {
     let mut backoff = Backoff::default();
+    let mut was_lost = false;
     let mut known = std::collections::BTreeMap::new();
     loop {
         let fault = match Caller::sign_in(server).await {
             Ok(mut caller) => loop {
+                if std::mem::take(&mut was_lost) {
+                    say("connected again");
+                }
                 match caller.changed().await {
                     Ok(change) => {
                         backoff.reset();
@@ -56,16 +64,18 @@ async fn follow(place: &Place, server: &Server) -> Result<(), LinkFault> {
             },
             Err(fault) => fault,
         };
-        if fault.is_refusal() {
+        if !fault.may_pass() {
             return Err(fault);
         }
         let random = engine::keys::random().map_or(u32::MAX / 2, u32::from_be_bytes);
-        let wait = backoff.next(random);
+        let told = fault.retry_after_seconds().unwrap_or_default();
+        let wait = backoff.next(random) + Duration::from_secs(told.min(LONGEST));
         say(&format!(
             "{}; trying again in {:.1} s",
             line(&fault.to_string()),
             wait.as_secs_f64()
         ));
+        was_lost = true;
         tokio::time::sleep(wait).await;
     }
 }

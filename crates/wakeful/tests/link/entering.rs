@@ -237,6 +237,34 @@ async fn five_failures_keep_an_address_out_for_ten_minutes_and_are_on_the_trail(
     assert_eq!(count, 7);
 }
 
+// The client's side of its HTTP/2 connection must live while the server ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_ended_with_a_restart_keep_nobody_out() {
+    let mut scene = Scene::start().await;
+    let device = scene.device(&scene.ann, "lamp").await;
+    let mut sessions = Vec::new();
+    for _ in 0..6 {
+        let (_, answer) = scene.enter(by_token(&scene.ann)).await;
+        sessions.push(answer["session_token"].as_str().unwrap().to_owned());
+    }
+    scene.house.stop();
+    scene.serve().await;
+    for session in &sessions {
+        let (mut wire, answer) = scene.enter(by_session(session)).await;
+        assert_eq!(answer["status"], "failed");
+        assert_eq!(answer["code"], "SESSION_EXPIRED");
+        assert_eq!(answer.get("retry_after"), None, "{answer}");
+        assert_eq!(wire.is_closed().await, 1008);
+    }
+    let (_, answer) = scene.enter(as_device(&device)).await;
+    assert_eq!(answer["status"], "authenticated");
+    // What is no session token of ours is a failure like any other.
+    for n in 1..=5 {
+        let (_, answer) = scene.enter(by_session("wls_unknown")).await;
+        assert_eq!(answer["retry_after"].is_u64(), n == 5, "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn a_session_opens_the_relay_and_nothing_else() {
     let scene = Scene::start().await;

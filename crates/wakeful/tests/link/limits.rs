@@ -317,3 +317,193 @@ async fn a_limit_of_nothing_and_one_that_does_not_exist_are_refused_at_the_start
         assert!(said.unwrap_err().contains(word));
     }
 }
+
+// The client's side of its HTTP/2 connection must live while the server ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_takes_all_connections_leaves_files_for_the_rest_of_the_server() {
+    let mut scene = Scene::start().await;
+    scene.house.stop();
+    scene.house.prelude = Some("ulimit -n 128");
+    scene.serve().await;
+    let mut taken = Vec::new();
+    let refused = loop {
+        match scene.trust.try_connect().await {
+            Ok(wire) => taken.push(wire),
+            Err(Error::Http(response)) => break response.status(),
+            Err(error) => panic!("{error} after {}", taken.len()),
+        }
+        assert!(taken.len() <= 128);
+    };
+    assert_eq!((refused.as_u16(), taken.len()), (503, 64));
+    let agents = scene.house.get("/api/v1/agents", &scene.ann).await;
+    assert_eq!(agents.status, 200);
+    drop(taken);
+    // Where only the usual limit is low, it is raised.
+    scene.house.stop();
+    scene.house.prelude = Some("ulimit -Sn 128");
+    scene.serve().await;
+    let mut taken = Vec::new();
+    for _ in 0..150 {
+        taken.push(scene.trust.connect().await);
+    }
+}
+
+#[tokio::test]
+async fn who_says_hello_without_end_does_not_keep_others_from_the_device() {
+    let scene = Scene::start().await;
+    let (mut thief, mut device) = scene.pair("lamp").await;
+    let mut owner = scene.client(&scene.ann).await;
+    for n in 0..200 {
+        thief
+            .say(relay("lamp", &format!(r#"{{"sid":"{n}"}}"#)))
+            .await;
+    }
+    owner.say(relay("lamp", r#"{"sid":"mine"}"#)).await;
+    let mut before = 0;
+    while device.hear_text().await != r#"{"sid":"mine"}"# {
+        before += 1;
+    }
+    // At most what comes at once, and a little if the machine is slow.
+    assert!(before < 60, "{before}");
+    // Who has a session speaks in it as fast as ever.
+    for n in 0..100 {
+        owner.say(json!({ "sid": "mine", "seq": n })).await;
+    }
+    let mut heard = 0;
+    while heard < 100 {
+        heard += usize::from(device.hear().await["sid"] == "mine");
+    }
+}
+
+/// A frame as a client sends it, masked with nothing.
+fn frame(first: u8, content: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first, 0x80 | content.len() as u8, 0, 0, 0, 0];
+    frame.extend(content);
+    frame
+}
+
+#[tokio::test]
+async fn fragments_and_control_frames_without_end_are_closed_before_and_after_auth() {
+    use tokio::io::AsyncWriteExt as _;
+    let scene = Scene::start().await;
+    let start = frame(0x01, b"x");
+    // Who is in and sends control frames is read later, like with any frame.
+    for (first, again, ways) in [
+        (Vec::new(), frame(0x89, b""), &[false][..]),
+        (Vec::new(), frame(0x8a, b""), &[false]),
+        (start, frame(0x00, b""), &[false, true]),
+    ] {
+        for &is_in in ways {
+            let mut wire = match is_in {
+                true => scene.client(&scene.ann).await,
+                false => scene.trust.connect().await,
+            };
+            let mut bytes = first.clone();
+            for _ in 0..50_000 {
+                bytes.extend(&again);
+            }
+            // The server may end it before all of them are sent.
+            let _ = wire.0.get_mut().write_all(&bytes).await;
+            let end = async {
+                loop {
+                    match wire.0.next().await {
+                        Some(Ok(Message::Close(Some(frame)))) => {
+                            break Some((u16::from(frame.code), frame.reason.to_string()));
+                        }
+                        Some(Ok(_)) => {}
+                        _ => break None,
+                    }
+                }
+            };
+            // Long before the time to authenticate is over, or two pings are missed.
+            let end = tokio::time::timeout(Duration::from_secs(15), end).await;
+            let because = "too many fragments or control frames".to_owned();
+            // The last words can be lost if much is on its way to the server.
+            let end = end.expect("it is not closed");
+            assert!(end.is_none() || end == Some((1008, because)), "{end:?}");
+        }
+    }
+    // A message in pieces is still one.
+    let (mut client, mut device) = scene.pair("lamp").await;
+    let text = relay("lamp", "whole").to_string();
+    let (one, two) = text.split_at(20);
+    let pieces = [frame(0x01, one.as_bytes()), frame(0x80, two.as_bytes())];
+    let stream = client.0.get_mut();
+    stream.write_all(&pieces.concat()).await.unwrap();
+    stream.flush().await.unwrap();
+    assert_eq!(device.hear_text().await, "whole");
+}
+
+#[tokio::test]
+async fn what_is_against_the_rules_of_websocket_is_closed_with_its_code() {
+    use tokio::io::AsyncWriteExt as _;
+    let scene = Scene::start().await;
+    let long_ping = {
+        let mut frame = vec![0x89, 0x80 | 126, 0, 126, 0, 0, 0, 0];
+        frame.resize(frame.len() + 126, 0);
+        frame
+    };
+    for (bytes, code) in [
+        (frame(0x81, &[0xff, 0xfe]), 1007),
+        (vec![0x81, 0x01, b'x'], 1002),
+        (frame(0xc1, b"x"), 1002),
+        (long_ping, 1002),
+    ] {
+        for is_in in [false, true] {
+            let mut wire = match is_in {
+                true => scene.client(&scene.ann).await,
+                false => scene.trust.connect().await,
+            };
+            let stream = wire.0.get_mut();
+            stream.write_all(&bytes).await.unwrap();
+            stream.flush().await.unwrap();
+            assert_eq!(wire.is_closed().await, code, "{bytes:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_becomes_a_viewer_has_no_place_on_the_relay() {
+    let scene = Scene::start().await;
+    let bob = scene.house.user("bob", "reviewer");
+    let lamp = scene.device(&bob, "lamp").await;
+    let mut device = scene.connect_device(&lamp).await;
+    let mut client = scene.client(&bob).await;
+    scene.house.json(&["user", "role", "bob", "viewer"]);
+    assert_eq!(device.is_closed().await, 1008);
+    loop {
+        // It may still be told that the device went.
+        match client.0.next().await.unwrap().unwrap() {
+            Message::Close(Some(frame)) => break assert_eq!(u16::from(frame.code), 1008),
+            Message::Text(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    for auth in [by_token(&bob), as_device(&lamp)] {
+        assert_eq!(scene.enter(auth).await.1["status"], "failed");
+    }
+    scene.house.json(&["user", "role", "bob", "reviewer"]);
+    scene.connect_device(&lamp).await;
+}
+
+#[tokio::test]
+async fn a_device_that_comes_and_goes_without_end_is_told_to_wait() {
+    let scene = Scene::start_with("device-entries-per-minute = 3").await;
+    let lamp = scene.device(&scene.ann, "lamp").await;
+    let door = scene.device(&scene.ann, "door").await;
+    // A new minute may begin meanwhile.
+    let mut entered = 0;
+    let refused = loop {
+        let (mut wire, answer) = scene.enter(as_device(&lamp)).await;
+        if answer["status"] == "failed" {
+            assert_eq!(wire.is_closed().await, 1008);
+            break answer;
+        }
+        entered += 1;
+        wire.leave().await;
+    };
+    assert!((3..=6).contains(&entered), "{entered}");
+    assert_eq!(refused["code"], "TOO_MANY_CONNECTIONS");
+    // It is no failure, and no other device's business.
+    scene.connect_device(&door).await;
+}

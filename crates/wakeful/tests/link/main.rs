@@ -7,6 +7,7 @@ mod harness;
 mod entering;
 mod limits;
 mod presence;
+mod proxied;
 mod python;
 mod relaying;
 mod rest;

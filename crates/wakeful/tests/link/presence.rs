@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{Scene, by_token, status};
+use crate::scene::{Scene, by_token, relay, status};
 
 #[tokio::test]
 async fn all_clients_of_the_owner_are_told_and_nobody_else() {
@@ -124,4 +124,49 @@ async fn after_the_server_was_killed_presence_is_right_once_all_are_back() {
     assert_eq!(client.hear().await, status("lamp", false));
     let _lamp = scene.connect_device(&lamp).await;
     assert_eq!(client.hear().await, status("lamp", true));
+}
+
+// The client's side of its HTTP/2 connection must live while the server ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_a_device_was_last_seen_and_what_it_was_sent_survive_a_restart() {
+    let mut scene = Scene::start().await;
+    let (mut client, mut device) = scene.pair("lamp").await;
+    let quiet = scene.device(&scene.ann, "attic").await;
+    scene.connect_device(&quiet).await.leave().await;
+    scene.device(&scene.ann, "never").await;
+    client.say(relay("lamp", "12345")).await;
+    assert_eq!(device.hear_text().await, "12345");
+    let shown = async |scene: &Scene, agent_id: &str| {
+        let path = format!("/api/v1/agents/{agent_id}");
+        scene.house.get(&path, &scene.ann).await.json()["link"].clone()
+    };
+    // A client, which is no device, is not seen.
+    let before = loop {
+        let before = shown(&scene, "attic").await;
+        if before["online"] == false {
+            break before;
+        }
+    };
+    drop(device);
+    for round in 0..2 {
+        scene.house.stop();
+        scene.serve().await;
+        let lamp = shown(&scene, "lamp").await;
+        assert_eq!(lamp["online"], false);
+        assert!(lamp["last_seen_at"].is_string(), "round {round}: {lamp}");
+        assert_eq!(lamp["relayed"]["to_device"], 1, "round {round}: {lamp}");
+        assert_eq!(lamp["relayed"]["to_device_bytes"], 5);
+        let attic = shown(&scene, "attic").await;
+        assert_eq!(attic["last_seen_at"], before["last_seen_at"], "{attic}");
+        assert!(shown(&scene, "never").await["last_seen_at"].is_null());
+    }
+    // A name that was free again begins anew.
+    let removed = scene
+        .house
+        .send("DELETE", "/api/v1/agents/lamp", Some(&scene.ann), None);
+    assert_eq!(removed.await.status, 204);
+    scene.device(&scene.ann, "lamp").await;
+    scene.house.stop();
+    scene.serve().await;
+    assert!(shown(&scene, "lamp").await["last_seen_at"].is_null());
 }

@@ -229,3 +229,29 @@ async fn a_frame_of_64_kib_passes_and_a_larger_one_closes_with_1009() {
     wire.say_text(&of(200_000)).await;
     assert_eq!(wire.is_closed().await, 1009);
 }
+
+#[tokio::test]
+async fn a_packet_that_goes_nowhere_comes_back_by_its_names() {
+    let scene = Scene::start().await;
+    let (mut client, mut device) = scene.pair("lamp").await;
+    for wire in [&mut client, &mut device] {
+        wire.say(json!({ "sid": "zz", "request_id": "r1" })).await;
+        let told = wire.hear().await;
+        assert_eq!(
+            (&told["code"], &told["sid"], &told["request_id"]),
+            (&json!("UNKNOWN_SESSION"), &json!("zz"), &json!("r1"))
+        );
+        wire.say(json!({ "type": "nonsense", "request_id": "r2" }))
+            .await;
+        wire.is_told("BAD_FRAME", Some("r2")).await;
+    }
+    // Null is the same as nothing.
+    let mut envelope = relay("lamp", "x");
+    envelope["request_id"] = json!(null);
+    client.say(envelope).await;
+    assert_eq!(device.hear_text().await, "x");
+    // A list of its values is no frame.
+    let mut wire = scene.trust.connect().await;
+    wire.say(json!(["auth", scene.ann, null, "client"])).await;
+    assert_eq!(wire.is_closed().await, 1008);
+}

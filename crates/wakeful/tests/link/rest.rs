@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, as_device};
+use crate::scene::{Scene, as_device, by_session};
 
 #[tokio::test]
 async fn a_device_is_made_seen_and_exported_by_its_owner_alone() {
@@ -195,4 +195,27 @@ async fn a_person_renews_their_own_token_whatever_their_role() {
     assert_eq!(house.get("/api/v1/me", &token).await.json()["name"], "eve");
     let entries = house.entries(&scene.ann, "token_issued").await;
     assert_eq!(entries[0]["actor"], "eve");
+}
+
+#[tokio::test]
+async fn a_person_ends_a_session_of_their_own_and_no_other() {
+    let scene = Scene::start().await;
+    let house = &scene.house;
+    let bob = house.user("bob", "reviewer");
+    let made = house.post("/api/v1/auth/session", &scene.ann, json!(null));
+    let session = made.await.json()["session_token"].clone();
+    let session = session.as_str().unwrap();
+    let end = async |token: &str| {
+        let body = json!({ "session_token": session });
+        let path = "/api/v1/auth/session/end";
+        scene.house.post(path, token, body).await.status.as_u16()
+    };
+    assert_eq!(end(&bob).await, 204);
+    let (_, answer) = scene.enter(by_session(session)).await;
+    assert_eq!(answer["status"], "authenticated");
+    assert_eq!(end(session).await, 401);
+    assert_eq!(end(&scene.ann).await, 204);
+    let (_, answer) = scene.enter(by_session(session)).await;
+    assert_eq!(answer["code"], "SESSION_EXPIRED");
+    assert_eq!(end(&scene.ann).await, 204);
 }

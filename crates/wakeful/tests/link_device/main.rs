@@ -10,6 +10,8 @@ mod harness;
 mod blind;
 mod coming_back;
 mod commands;
+mod crowd;
+mod errands;
 mod firmware;
 mod pairing;
 mod scene;

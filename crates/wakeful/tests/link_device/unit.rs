@@ -134,3 +134,71 @@ fn tokens_secrets_and_passwords_are_for_their_owner_alone() {
     let config = write(directory.path(), &other);
     assert!(said(device(&config, &[])).contains("the secret of WL35080814"));
 }
+
+#[test]
+fn what_systemd_hands_over_is_read_although_its_access_list_looks_like_a_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let (handed, elsewhere) = (
+        directory.path().join("handed"),
+        directory.path().join("else"),
+    );
+    std::fs::create_dir(&handed).unwrap();
+    std::fs::create_dir(&elsewhere).unwrap();
+    let secret = handed.join("secret");
+    let pair = |credentials: Option<&Path>| {
+        let mut pair = Command::new(WAKEFUL);
+        pair.args(["link", "pair", "WL35080814", "--secret-file"])
+            .arg(&secret)
+            .env_remove("CREDENTIALS_DIRECTORY");
+        if let Some(directory) = credentials {
+            pair.env("CREDENTIALS_DIRECTORY", directory);
+        }
+        pair.output().unwrap()
+    };
+    let made = pair(None);
+    assert!(made.status.success(), "{made:?}");
+    // 0400 and a list that lets one more user read is 0440 to whoever asks.
+    let mode = |mode| {
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o440);
+    let again = pair(Some(&handed));
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(again.stdout, made.stdout);
+    assert_eq!(pair(None).status.code(), Some(2));
+    assert_eq!(pair(Some(&elsewhere)).status.code(), Some(2));
+    for open in [0o444, 0o460] {
+        mode(open);
+        assert_eq!(pair(Some(&handed)).status.code(), Some(2), "{open:o}");
+    }
+}
+
+#[test]
+fn the_unit_s_own_command_line_reads_what_it_is_handed() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = write(
+        directory.path(),
+        &CONFIG.replace(
+            "mac = \"00:11:22:aa:bb:cc\"",
+            "mac = \"00:11:22:aa:bb:cc\"\npassword = \"01:02:03:04:05:06\"",
+        ),
+    );
+    std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o440)).unwrap();
+    let run = |credentials: &Path| {
+        Command::new("sh")
+            .args(["-c", "exec \"$0\" link device --config \"${CREDENTIALS_DIRECTORY}/device.toml\" --print-unit", WAKEFUL])
+            .env("CREDENTIALS_DIRECTORY", credentials)
+            .output()
+            .unwrap()
+    };
+    let output = run(directory.path());
+    assert!(output.status.success(), "{output:?}");
+    let unit = String::from_utf8(output.stdout).unwrap();
+    for file in [
+        "--config ${CREDENTIALS_DIRECTORY}/device.toml",
+        "--token-file ${CREDENTIALS_DIRECTORY}/token",
+        "--secret-file ${CREDENTIALS_DIRECTORY}/secret",
+    ] {
+        assert!(unit.contains(file), "{unit}");
+    }
+}

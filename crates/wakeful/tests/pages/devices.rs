@@ -10,7 +10,7 @@ use crate::{
     harness::{House, eventually},
 };
 
-const NOT_SEEN: &str = "not seen since the server started";
+const NOT_SEEN: &str = "never seen";
 
 /// One end of the relay.
 struct Wire(WebSocketStream<TcpStream>);
@@ -82,7 +82,10 @@ async fn whose_device_it_is_sees_it_come_and_go_and_how_much_passed() {
     ] {
         assert!(page.contains(words), "{words} in {page}");
     }
-    assert!(!page.contains("No key works."), "{page}");
+    for misplaced in ["No key works.", "No delivery yet", "/prompt\""] {
+        assert!(!page.contains(misplaced), "{misplaced} in {page}");
+    }
+    assert!(page.contains("wakeful link add NAME"), "{page}");
 
     let mut device = Wire::device(&house, "lamp", &token).await;
     until_shown(&ann, "online</span>").await;
@@ -110,11 +113,16 @@ async fn whose_device_it_is_sees_it_come_and_go_and_how_much_passed() {
     client.hear().await;
     until_shown(&ann, "1 refused").await;
 
-    // What is not kept is not made up.
+    // All of that is kept.
     house.stop();
     house.serve().await;
-    let ann = Browser::of(&house, "ann").await;
-    assert!(ann.page("/agents").await.contains(NOT_SEEN));
+    let page = Browser::of(&house, "ann").await.page("/agents").await;
+    for words in [
+        "last seen <time",
+        "1 to it (3 kB), 1 from it (11 bytes), 1 refused",
+    ] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
 }
 
 #[tokio::test]
@@ -290,4 +298,59 @@ async fn a_device_of_any_name_is_shown_as_text_and_its_forms_mean_it() {
         ann.done("/agents/devices/remove", &field, "/agents").await;
         assert!(ann.page("/agents").await.contains("No agent yet."));
     }
+}
+
+#[tokio::test]
+async fn a_link_that_a_browser_follows_shows_no_token() {
+    let (house, ann_token) = House::start().await;
+    add(&house, &ann_token, "lamp").await;
+    let ann = Browser::of(&house, "ann").await;
+    assert_eq!(ann.get("/api/v1/agents").await.status, 200);
+    let export = "/api/v1/agents/lamp/export";
+    assert_eq!(ann.get(export).await.status, 401);
+    let read = house.entries(&ann_token, "device_token_exported").await;
+    assert!(read.is_empty(), "{read:?}");
+    assert_eq!(house.get(export, &ann_token).await.status, 200);
+}
+
+/// The live events of the one whose token this is, as they are written.
+struct Live(reqwest::Response, String);
+
+impl Live {
+    async fn of(house: &House, token: &str) -> Live {
+        let address = format!("{}/api/v1/events", house.address());
+        let response = house.http.get(address).bearer_auth(token).send().await;
+        let mut live = Live(response.unwrap(), String::new());
+        live.hears("id: ").await;
+        live
+    }
+
+    async fn hears(&mut self, words: &str) {
+        while !self.1.contains(words) {
+            let more = self.0.chunk().await.unwrap().expect("the stream ended");
+            self.1.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_pages_of_its_owner_hear_when_a_device_comes_and_goes_and_nobody_elses() {
+    let (house, ann_token) = House::start().await;
+    let bob_token = house.user("bob", "owner");
+    let token = add(&house, &ann_token, "lamp").await;
+    let mut ann = Live::of(&house, &ann_token).await;
+    let mut bob = Live::of(&house, &bob_token).await;
+    let said = |online: bool| {
+        format!("event: agent_status\ndata: {{\"agent_id\":\"lamp\",\"online\":{online}}}\n\n")
+    };
+    let device = Wire::device(&house, "lamp", &token).await;
+    ann.hears(&said(true)).await;
+    // A second connection takes the place of the first: nobody came or went.
+    let second = Wire::device(&house, "lamp", &token).await;
+    drop((device, second));
+    ann.hears(&said(false)).await;
+    assert_eq!(ann.1.matches("agent_status").count(), 2, "{}", ann.1);
+    add(&house, &ann_token, "door").await;
+    bob.hears("door").await;
+    assert!(!bob.1.contains("agent_status"), "{}", bob.1);
 }

@@ -7,7 +7,7 @@ mod session;
 mod window;
 
 pub use handshake::{Draw, Initiator, respond};
-pub use packet::{Hello, Packet, Sid};
+pub use packet::{Hello, PACKET_BYTES, Packet, Sid};
 pub use session::{Opened, Session};
 pub use window::Window;
 

@@ -5,10 +5,13 @@ use std::fmt;
 use hex::{BASE64URL_NOPAD, HEXLOWER};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::ewsp::{LAST_SEQ, Refusal, VERSION};
+use crate::{
+    ewsp::{LAST_SEQ, Refusal, VERSION},
+    json::object,
+};
 
 /// A packet longer than this passes no relay.
-const PACKET_BYTES: usize = 64 << 10;
+pub const PACKET_BYTES: usize = 64 << 10;
 
 /// What names a session: 16 hexadecimal digits, drawn by the client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,5 +151,21 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Refusal> {
     if text.len() > PACKET_BYTES {
         return Err(Refusal::Malformed("it is too long"));
     }
-    serde_json::from_str(text).map_err(|_| Refusal::Malformed("not the fields of one"))
+    object(text.as_bytes()).map_err(|_| Refusal::Malformed("not the fields of one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_the_fields_is_neither_hello_nor_packet() {
+        let hello = Hello::new(Sid::new([1; 8]), 1, [2; 32], [3; 32]);
+        let packet = Packet::new(Sid::new([1; 8]), 0, vec![4; 16]);
+        assert!(Hello::read(&hello.text()).is_ok() && Packet::read(&packet.text()).is_ok());
+        let zeros = BASE64URL_NOPAD.encode(&[2; 32]);
+        let sid = hello.sid.text();
+        assert!(Hello::read(&format!(r#"["1.1","{sid}",1,"{zeros}","{zeros}"]"#)).is_err());
+        assert!(Packet::read(&format!(r#"["1.1","{sid}",0,"{zeros}"]"#)).is_err());
+    }
 }

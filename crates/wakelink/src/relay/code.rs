@@ -1,6 +1,9 @@
 //! The `code` of an error frame, and its sentence.
 
-use crate::frame::{Error, Frame};
+use crate::{
+    frame::{Error, Frame},
+    relay::incoming::SID_BYTES,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -55,6 +58,17 @@ impl Code {
             error: sentence.to_owned(),
             code: self.as_str().to_owned(),
             request_id: request_id.map(str::to_owned),
+            sid: None,
+        })
+    }
+
+    /// The same about a packet of this session.
+    pub fn frame_about(self, sid: &str, request_id: Option<&str>) -> Frame {
+        Frame::Error(Error {
+            error: self.sentence().to_owned(),
+            code: self.as_str().to_owned(),
+            request_id: request_id.map(str::to_owned),
+            sid: (sid.len() <= SID_BYTES).then(|| sid.to_owned()),
         })
     }
 }

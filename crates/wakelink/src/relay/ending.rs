@@ -10,6 +10,11 @@ pub enum Ending {
     Refused,
     BadFrames,
     TooLarge,
+    /// Fragments or control frames without end.
+    TooManyPieces,
+    /// Against RFC 6455.
+    NotWebSocket,
+    NotUtf8,
     LimitExceeded,
     SessionExpired,
     MissedPings,
@@ -27,6 +32,8 @@ impl Ending {
     pub fn close_code(self) -> u16 {
         match self {
             Ending::Stopping => 1001,
+            Ending::NotWebSocket => 1002,
+            Ending::NotUtf8 => 1007,
             Ending::TooLarge => 1009,
             _ => 1008,
         }
@@ -39,6 +46,9 @@ impl Ending {
             Ending::Refused => "not authenticated",
             Ending::BadFrames => "too many malformed frames",
             Ending::TooLarge => "the frame is too large",
+            Ending::TooManyPieces => "too many fragments or control frames",
+            Ending::NotWebSocket => "not as RFC 6455 has it",
+            Ending::NotUtf8 => "the text is not UTF-8",
             Ending::LimitExceeded => "session request limit exceeded",
             Ending::SessionExpired => "session expired",
             Ending::MissedPings => "pings were not answered",

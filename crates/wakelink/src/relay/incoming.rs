@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, de::IgnoredAny};
+
 use crate::{
     ewsp::Side,
     relay::scan::{Quoted, members},
 };
 
 /// A `sid` is 16 digits; others may have longer ones, but not without end.
-const SID_BYTES: usize = 128;
+pub(super) const SID_BYTES: usize = 128;
 const REQUEST_ID_BYTES: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,7 @@ pub enum Incoming<'t> {
     /// A packet without one: all of the frame, as it is.
     Packet {
         sid: Cow<'t, str>,
+        request_id: Option<Cow<'t, str>>,
     },
 }
 
@@ -76,10 +79,6 @@ struct Members<'t> {
 impl<'t> Incoming<'t> {
     /// Reads what a client or a device sent.
     pub fn read(from: Side, text: &'t str) -> Result<Incoming<'t>, BadFrame> {
-        let bad = |why| BadFrame {
-            why,
-            request_id: None,
-        };
         let mut found = Members::default();
         members(text, |key, value| {
             let member = match key.plain() {
@@ -90,15 +89,25 @@ impl<'t> Incoming<'t> {
                 member.put(value);
             }
         })
-        .map_err(|_| bad("The frame is not a JSON object"))?;
+        .map_err(|_| BadFrame {
+            why: "The frame is not a JSON object",
+            request_id: None,
+        })?;
+        let bad = |why| BadFrame {
+            why,
+            request_id: found.short_request_id().map(Cow::into_owned),
+        };
         match found.r#type {
             Member::Absent => match found.sid.text() {
-                Some(sid) => Ok(Incoming::Packet { sid }),
+                Some(sid) => Ok(Incoming::Packet {
+                    sid,
+                    request_id: found.short_request_id(),
+                }),
                 None => Err(bad("A packet has one sid, which is a string")),
             },
             Member::Text(kind) if kind.is("pong") => Ok(Incoming::Pong),
             Member::Text(kind) if kind.is("relay") && from == Side::Client => {
-                found.envelope().map(Incoming::Relay)
+                found.envelope(text).map(Incoming::Relay)
             }
             _ => Err(bad("No frame of this type is taken here")),
         }
@@ -117,20 +126,22 @@ impl<'t> Members<'t> {
         }
     }
 
-    fn envelope(self) -> Result<Envelope<'t>, BadFrame> {
+    /// To be given back, if it is one.
+    fn short_request_id(&self) -> Option<Cow<'t, str>> {
         let request_id = self.request_id.text();
+        request_id.filter(|id| id.len() <= REQUEST_ID_BYTES)
+    }
+
+    fn envelope(self, text: &str) -> Result<Envelope<'t>, BadFrame> {
+        let request_id = self.short_request_id();
         let bad = |why| BadFrame {
             why,
-            request_id: request_id
-                .as_deref()
-                .filter(|id| id.len() <= REQUEST_ID_BYTES)
-                .map(str::to_owned),
+            request_id: request_id.as_deref().map(str::to_owned),
         };
         let fits = match self.request_id {
             Member::Absent => true,
-            _ => request_id
-                .as_ref()
-                .is_some_and(|id| id.len() <= REQUEST_ID_BYTES),
+            Member::Other => has_no_request_id(text),
+            _ => request_id.is_some(),
         };
         if !fits {
             return Err(bad(
@@ -148,6 +159,15 @@ impl<'t> Members<'t> {
             request_id,
         })
     }
+}
+
+/// Whether it is null, which is to leave it out.
+fn has_no_request_id(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Asked {
+        request_id: Option<IgnoredAny>,
+    }
+    serde_json::from_str(text).is_ok_and(|asked: Asked| asked.request_id.is_none())
 }
 
 impl Envelope<'_> {
@@ -176,6 +196,13 @@ mod tests {
         })
     }
 
+    fn packet<'t>(sid: &'t str, request_id: Option<&'t str>) -> Incoming<'t> {
+        Incoming::Packet {
+            sid: sid.into(),
+            request_id: request_id.map(Cow::Borrowed),
+        }
+    }
+
     #[test]
     fn what_a_client_may_say() {
         for (text, expected) in [
@@ -191,13 +218,18 @@ mod tests {
             ),
             (
                 r#"{"v":"1.0","sid":"a1","seq":42,"p":"…"}"#,
-                Incoming::Packet { sid: "a1".into() },
+                packet("a1", None),
+            ),
+            (
+                r#"{"sid":"a1","request_id":"X7"}"#,
+                packet("a1", Some("X7")),
+            ),
+            (
+                r#"{"type":"relay","payload":"x","agent_id":"WL1","request_id":null,"signature":null}"#,
+                relay("WL1", "x", None),
             ),
             // Nothing but the sid is looked at.
-            (
-                r#"{"v":null,"sid":"","seq":"x","p":[]}"#,
-                Incoming::Packet { sid: "".into() },
-            ),
+            (r#"{"v":null,"sid":"","seq":"x","p":[]}"#, packet("", None)),
         ] {
             assert_eq!(Incoming::read(Side::Client, text), Ok(expected), "{text}");
         }
@@ -241,16 +273,21 @@ mod tests {
     #[test]
     fn a_device_sends_packets_and_no_envelopes() {
         let packet = Incoming::read(Side::Device, r#"{"sid":"a1"}"#);
-        assert_eq!(packet, Ok(Incoming::Packet { sid: "a1".into() }));
+        assert_eq!(packet, Ok(self::packet("a1", None)));
         let text = r#"{"type":"relay","payload":"x","agent_id":"WL1"}"#;
         assert!(Incoming::read(Side::Device, text).is_err());
     }
 
     #[test]
-    fn a_bad_envelope_is_answered_with_its_request_id() {
-        let text = r#"{"type":"relay","agent_id":"WL1","request_id":"X7"}"#;
-        let bad = Incoming::read(Side::Client, text).unwrap_err();
-        assert_eq!(bad.request_id.as_deref(), Some("X7"));
+    fn a_bad_frame_is_answered_with_its_request_id() {
+        for text in [
+            r#"{"type":"relay","agent_id":"WL1","request_id":"X7"}"#,
+            r#"{"type":"nonsense","request_id":"X7"}"#,
+            r#"{"sid":1,"request_id":"X7"}"#,
+        ] {
+            let bad = Incoming::read(Side::Client, text).unwrap_err();
+            assert_eq!(bad.request_id.as_deref(), Some("X7"), "{text}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Limits {
     pub connections_per_address: usize,
     /// Of one person: their devices and their programs.
     pub connections_per_account: usize,
+    /// How often one device may come in: all of its person's clients are told.
+    pub device_entries_per_minute: u32,
     /// What may wait for one connection to be read. Whoever lets more wait is
     /// too slow.
     pub queue_bytes: usize,
@@ -45,6 +47,9 @@ pub struct Limits {
     pub account_frames_at_once: u32,
     /// Sessions between one client and devices; the oldest makes room.
     pub sids_per_connection: usize,
+    /// New ones that one client may begin; each costs a device a handshake.
+    pub sids_per_second: u32,
+    pub sids_at_once: u32,
 }
 
 impl Default for Limits {
@@ -64,12 +69,15 @@ impl Default for Limits {
             connections: 20_000,
             connections_per_address: 200,
             connections_per_account: 1_000,
+            device_entries_per_minute: 60,
             queue_bytes: 256 << 10,
             frames_per_second: 200,
             frames_at_once: 400,
             account_frames_per_second: 2_000,
             account_frames_at_once: 4_000,
             sids_per_connection: 256,
+            sids_per_second: 4,
+            sids_at_once: 8,
         }
     }
 }
@@ -96,6 +104,10 @@ impl Limits {
                 "connections-per-account",
                 self.connections_per_account as u64,
             ),
+            (
+                "device-entries-per-minute",
+                u64::from(self.device_entries_per_minute),
+            ),
             ("queue-bytes", self.queue_bytes as u64),
             ("frames-per-second", u64::from(self.frames_per_second)),
             ("frames-at-once", u64::from(self.frames_at_once)),
@@ -108,6 +120,8 @@ impl Limits {
                 u64::from(self.account_frames_at_once),
             ),
             ("sids-per-connection", self.sids_per_connection as u64),
+            ("sids-per-second", u64::from(self.sids_per_second)),
+            ("sids-at-once", u64::from(self.sids_at_once)),
         ];
         named
             .into_iter()

@@ -394,6 +394,22 @@ function heard(kind, data) {
     came(data.facts ?? {});
   }
   if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
+  if (kind === "agent_status") cameOrWent(data);
+}
+
+// A device of one's own, where it is shown.
+function cameOrWent({ agent_id, online }) {
+  const device = $(`[data-device="${CSS.escape(agent_id)}"]`);
+  const mark = device && $("[data-presence]", device);
+  if (!mark) return;
+  mark.textContent = online ? "online" : "offline";
+  if (online) {
+    const dot = document.createElement("span");
+    dot.className = "dot";
+    mark.prepend(dot);
+  }
+  $("[data-seen]", device).textContent = online ? "" : "last seen just now; ";
+  say(`${agent_id}: ${mark.textContent}`);
 }
 
 // What one has begun to write is never swept away.
