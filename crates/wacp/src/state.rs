@@ -44,7 +44,11 @@ pub struct Run {
     pub children: BTreeSet<(WorkspaceId, WorkspaceId)>,
     /// (group, member), for members that have not ended.
     pub groups: BTreeSet<(Text, WorkspaceId)>,
-    /// How many members a group ever had.
+    /// How many members a group ever had. It stays when the last of them has
+    /// ended: an abort of the group then tells that nobody was left, where
+    /// without it a group that has finished could not be told from one that
+    /// never was. It grows with the names that are given, as `workspaces` does
+    /// with what is created.
     pub group_sizes: BTreeMap<Text, u32>,
     /// The send right of each (holder, target) that has one. Looked up for
     /// every envelope, so it is kept apart from the rare send-once rights.
