@@ -170,7 +170,8 @@ fn questions(stage: &mut Stage<'_>) {
                 .is_none_or(|task| task.status != Status::Draft),
             Proposal::Salvage { .. } => false,
             Proposal::EnvelopeDelivery { envelope, to, .. } => {
-                !run.inboxes.contains_key(&(*to, *envelope))
+                let pending = run.inboxes.get(&(*to, *envelope));
+                pending.is_none_or(|pending| pending.gate() != Some(*id))
             }
             Proposal::ConflictResolution {
                 conflict,
