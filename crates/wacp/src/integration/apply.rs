@@ -11,7 +11,6 @@ use crate::{
     role::Text,
     signal::Owed,
     state::Run,
-    workspace::lifecycle::Trigger,
 };
 
 pub(crate) fn apply(run: &mut Run, entry: &Entry) {
@@ -74,11 +73,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 return;
             };
             if e.mode == Mode::Normal {
-                let trigger = match e.conflict_resolved {
-                    true => Trigger::ConflictResolved,
-                    false => Trigger::IntegrationSucceeded,
-                };
-                run.owed.insert(e.source, Owed::Close(trigger));
+                run.owed.insert(e.source, Owed::Close);
             }
             if run.open(e.target).is_none() {
                 return;

@@ -32,7 +32,7 @@ pub enum Owed {
     /// A signal that moves its workspace.
     Signal(SignalType),
     /// A merge that is done: its workspace closes.
-    Close(Trigger),
+    Close,
 }
 
 /// An agent emits a signal.
@@ -225,7 +225,11 @@ pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
     };
     let signal = match owed {
         Owed::Signal(signal) => signal,
-        Owed::Close(trigger) => {
+        Owed::Close => {
+            let trigger = match state {
+                State::Conflicted => Trigger::ConflictResolved,
+                _ => Trigger::IntegrationSucceeded,
+            };
             stage.transition(id, State::Closed, trigger, None);
             crate::integration::merge::close(stage, id);
             return;
