@@ -220,7 +220,8 @@ pub fn raise_budget(
                 meter.remaining(dimension).unwrap_or(most),
             ),
         };
-        if wanted > room {
+        // What it used elsewhere, before it was moved here, counts as its own.
+        if wanted > room || limit > most {
             return stage.refuse(Refusal::BudgetNotContained(dimension));
         }
     }
