@@ -5,7 +5,7 @@ use trail::Micros;
 use super::{MAX_CAUSES, MAX_TAKEN, Pending, Progress, patience_us};
 use crate::{
     event::{Entry, Event},
-    gate::GateType,
+    gate::{self, GateType},
     id::{EnvelopeId, GateId, WorkspaceId},
     right,
     state::Run,
@@ -21,11 +21,6 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::EnvelopeCreated(e) => {
             run.next.envelopes = run.next.envelopes.max(e.envelope.0.saturating_add(1));
-            let gate = GateType::EnvelopeDelivery;
-            let is_on = run
-                .setup
-                .as_deref()
-                .is_some_and(|setup| setup.started.highway.gate(gate).enabled);
             let pending = Pending {
                 from: e.from,
                 envelope_type: e.envelope_type,
@@ -34,7 +29,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 payload: e.payload,
                 rights: e.rights.clone(),
                 progress: Progress::Queued,
-                unasked: e.from.is_some() && is_on,
+                unasked: e.from.is_some() && gate::is_on(run, GateType::EnvelopeDelivery),
             };
             run.inboxes.insert((e.to, e.envelope), pending);
             // Told right after it; but used by it.

@@ -233,13 +233,15 @@ pub enum Standing {
     Granted,
 }
 
+/// Whether this gate is on in this run.
+pub fn is_on(run: &crate::state::Run, gate_type: GateType) -> bool {
+    let setup = run.setup.as_deref();
+    setup.is_some_and(|setup| setup.started.highway.gate(gate_type).enabled)
+}
+
 pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
     let key = (gate_type, subject);
-    let is_on = run
-        .setup
-        .as_deref()
-        .is_some_and(|setup| setup.started.highway.gate(gate_type).enabled);
-    if !is_on {
+    if !is_on(run, gate_type) {
         Standing::Free
     } else if run.gate_subjects.contains_key(&key) {
         Standing::Waits
