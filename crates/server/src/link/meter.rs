@@ -23,7 +23,7 @@ const BINARY: u8 = FINAL | 2;
 #[derive(Debug)]
 pub struct Metered<S> {
     inner: S,
-    frames: Frames,
+    heads: Heads,
     pieces: Pace,
     started: Instant,
     over: bool,
@@ -45,7 +45,7 @@ impl<S> Metered<S> {
     pub fn new(inner: S, pieces: Pace) -> Metered<S> {
         Metered {
             inner,
-            frames: Frames::default(),
+            heads: Heads::default(),
             pieces,
             started: Instant::now(),
             over: false,
@@ -54,7 +54,7 @@ impl<S> Metered<S> {
 
     /// Counts what is in these bytes.
     fn note(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let pieces = self.frames.pieces_in(bytes);
+        let pieces = self.heads.pieces_in(bytes);
         if pieces == 0 || self.over {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl<S> Metered<S> {
 
 /// Where in a frame one is.
 #[derive(Debug, Default)]
-struct Frames {
+struct Heads {
     /// Of the head: what is there of its first bytes, and how many.
     head: [u8; 10],
     known: usize,
@@ -78,7 +78,7 @@ struct Frames {
     rest: u64,
 }
 
-impl Frames {
+impl Heads {
     /// How many frames begin here that are no whole messages.
     fn pieces_in(&mut self, mut bytes: &[u8]) -> usize {
         let mut pieces = 0;
@@ -196,14 +196,14 @@ mod tests {
             bytes.extend(frame(TEXT, length));
             bytes.extend(frame(BINARY, length));
         }
-        assert_eq!(Frames::default().pieces_in(&bytes), 0);
+        assert_eq!(Heads::default().pieces_in(&bytes), 0);
         // The start of a message, its middle and its end; ping, pong, close.
         for piece in [0x01, 0x00, 0x80, 0x89, 0x8a, 0x88] {
             bytes.extend(frame(piece, 5));
         }
         for size in [1, 2, 3, 7, 4096, bytes.len()] {
-            let mut frames = Frames::default();
-            let found: usize = bytes.chunks(size).map(|some| frames.pieces_in(some)).sum();
+            let mut heads = Heads::default();
+            let found: usize = bytes.chunks(size).map(|some| heads.pieces_in(some)).sum();
             assert_eq!(found, 6, "{size} at a time");
         }
     }
