@@ -20,14 +20,20 @@ use crate::{
 const QUARANTINE: &str = "what cannot stand is set aside, and nothing else";
 const HALT: &str = "a broken log stops everything";
 
+/// How often entries are lost for each other kind of damage: nothing else finds
+/// as much.
+const LOSSES: usize = 4;
+
 /// Damages copies of the log in several ways.
 pub fn damage(run: &Run, log: &Log, dice: &mut Dice) -> Result<(), Wrong> {
     let entries = log.copy();
-    match dice.roll(4) {
+    for _ in 0..LOSSES {
+        lost(entries.clone(), dice)?;
+    }
+    match dice.roll(3) {
         0 => inserted(run, entries, dice),
         1 => flooded(entries, dice),
-        2 => beheaded(entries),
-        _ => lost(entries, dice),
+        _ => beheaded(entries),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     Merge, Mode, Resolution,
+    abandon::give_up,
     merge::{close, takes},
 };
 use crate::{
@@ -111,7 +112,8 @@ pub fn perform_resolution(
         // If one conflict needs the work done again, all of it is (§7.8).
         Resolution::AgentRework => {
             if merge.mode == Mode::Salvage {
-                super::salvage::rework(stage, id, merge);
+                let reason = Aborted::Failed(Reason::AgentRework);
+                give_up(stage, id, merge, ResolvedBy::AgentRework, reason);
             } else {
                 end::fail(stage, id, Reason::AgentRework);
             }
@@ -122,7 +124,7 @@ pub fn perform_resolution(
             integrity::violation(stage, id, Damaged::Checkpoint(merge.checkpoint));
             if merge.mode == Mode::Salvage {
                 let (how, reason) = (ResolvedBy::Abandoned, Aborted::IntegrityViolation);
-                super::salvage::give_up(stage, id, merge, how, reason);
+                give_up(stage, id, merge, how, reason);
             } else {
                 end::fail(stage, id, Reason::IntegrityViolation);
             }

@@ -7,13 +7,12 @@
 
 use std::sync::Arc;
 
-use super::{Acceptance, ConflictType, Declared, Merge, Mode, OpenConflict, Strategy};
+use super::{Acceptance, ConflictType, Declared, Mode, Strategy, abandon::aborted};
 use crate::{
     checkpoint::{Artifact, Checkpoint, Confidence, MAX_ARTIFACTS, register},
     command::Principal,
     event::{
-        Aborted, ConflictDetected, ConflictResolved, Damaged, IntegrationAborted,
-        IntegrationCompleted, IntegrationStarted, Reference, ResolvedBy,
+        Aborted, ConflictDetected, Damaged, IntegrationCompleted, IntegrationStarted, Reference,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{ArtifactId, ConflictId, WorkspaceId},
@@ -166,7 +165,7 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
     if acceptance.check == Check::Invalid || checkpoint.is_damaged {
         merge.start(stage, checkpoint.confidence, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
-        merge.give_up(stage, Aborted::IntegrityViolation);
+        merge.stop(stage, Aborted::IntegrityViolation);
         end::fail(stage, id, Reason::IntegrityViolation);
         return;
     }
@@ -288,16 +287,9 @@ impl Merging<'_> {
         );
     }
 
-    pub fn give_up(&self, stage: &mut Stage<'_>, reason: Aborted) {
-        stage.push(
-            Some(self.source),
-            IntegrationAborted {
-                mode: self.mode,
-                reason,
-                source: self.source,
-                target: self.target,
-            },
-        );
+    /// Ends what was begun and goes no further, before any conflict is recorded.
+    pub fn stop(&self, stage: &mut Stage<'_>, reason: Aborted) {
+        aborted(stage, self.source, self.target, self.mode, reason);
     }
 }
 
@@ -320,79 +312,4 @@ pub fn refuse_work(
         }
         Some(_) => stage.refuse(Refusal::InvalidState),
     }
-}
-
-/// A workspace in the middle of its merge fails: the merge is given up and its
-/// conflicts are settled as such.
-pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
-    let run = stage.run;
-    abandon_salvage(stage, id, Aborted::Failed(reason));
-    let target = integrator(run, id);
-    let state = run.state_of(id);
-    if !matches!(state, Some(State::Integrating | State::Conflicted)) {
-        return;
-    }
-    // A violation has already ended the merge.
-    let mode = match run.merges.get(&id) {
-        Some(merge) => {
-            let how = match reason {
-                Reason::ConflictTimeout => ResolvedBy::Timeout,
-                Reason::AgentRework => ResolvedBy::AgentRework,
-                _ => ResolvedBy::Abandoned,
-            };
-            settle_conflicts(stage, id, merge, how);
-            merge.mode
-        }
-        None if reason == Reason::IntegrityViolation => return,
-        None => Mode::Normal,
-    };
-    stage.push(
-        Some(id),
-        IntegrationAborted {
-            mode,
-            reason: Aborted::Failed(reason),
-            source: id,
-            target,
-        },
-    );
-}
-
-/// Salvages into a workspace that takes no more have nowhere to go.
-pub fn abandon_salvage(stage: &mut Stage<'_>, target: WorkspaceId, reason: Aborted) {
-    let run = stage.run;
-    let range = (target, WorkspaceId(0))..=(target, WorkspaceId(u32::MAX));
-    for (_, source) in run.merge_targets.range(range) {
-        if let Some(merge) = run
-            .merges
-            .get(source)
-            .filter(|merge| merge.mode == Mode::Salvage)
-        {
-            super::salvage::give_up(stage, *source, merge, ResolvedBy::Abandoned, reason);
-        }
-    }
-}
-
-fn settle_conflicts(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge, how: ResolvedBy) {
-    for OpenConflict { id: conflict, .. } in &merge.open {
-        resolved(stage, id, *conflict, merge.mode, how);
-    }
-}
-
-fn resolved(
-    stage: &mut Stage<'_>,
-    id: WorkspaceId,
-    conflict: ConflictId,
-    mode: Mode,
-    how: ResolvedBy,
-) {
-    stage.push(
-        Some(id),
-        ConflictResolved {
-            conflict,
-            mode,
-            resolution: None,
-            strategy: how,
-            workspace: id,
-        },
-    );
 }

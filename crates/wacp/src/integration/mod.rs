@@ -14,14 +14,16 @@ use crate::{
     role::Text,
 };
 
+pub mod abandon;
 pub mod apply;
 pub mod conflict;
 pub mod merge;
 pub mod salvage;
 
+pub use abandon::{abandon, abandon_salvage};
 pub use apply::forget;
 pub use conflict::{perform_resolution, resolve};
-pub use merge::{abandon, abandon_salvage, accept, perform as perform_merge, refuse_work};
+pub use merge::{accept, perform as perform_merge, refuse_work};
 pub use salvage::{perform as perform_salvage, salvage};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]

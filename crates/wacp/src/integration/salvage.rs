@@ -4,13 +4,13 @@
 //! and whoever is asked before a merge is asked before this one.
 
 use super::{
-    Merge, Mode, Salvage, Strategy,
+    Mode, Salvage, Strategy,
     merge::{Merging, check_merge, integrator},
 };
 use crate::{
     checkpoint::{Checkpoint, Confidence, register},
     command::Principal,
-    event::{Aborted, ConflictResolved, Damaged, IntegrationAborted, ResolvedBy},
+    event::{Aborted, Damaged},
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::WorkspaceId,
     integrity::{self, Check},
@@ -19,7 +19,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     task::{self, Status},
-    workspace::lifecycle::{Reason, State},
+    workspace::lifecycle::State,
 };
 
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
@@ -103,12 +103,12 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
     if salvage.check == Check::Invalid || checkpoint.is_damaged {
         merge.start(stage, Confidence::Low, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
-        merge.give_up(stage, Aborted::IntegrityViolation);
+        merge.stop(stage, Aborted::IntegrityViolation);
         return;
     }
     merge.start(stage, Confidence::Low, found.len());
     if !salvage.usable {
-        merge.give_up(stage, Aborted::Unusable);
+        merge.stop(stage, Aborted::Unusable);
     } else if found.is_empty() {
         merge.complete(stage, false);
         finish_task(stage, id);
@@ -127,49 +127,4 @@ pub fn finish_task(stage: &mut Stage<'_>, id: WorkspaceId) {
     {
         task::set_status(stage, task, Status::Integrated, Some(id));
     }
-}
-
-/// A salvage whose conflicts need new work is given up.
-pub fn rework(stage: &mut Stage<'_>, id: WorkspaceId, merge: &Merge) {
-    give_up(
-        stage,
-        id,
-        merge,
-        ResolvedBy::AgentRework,
-        Aborted::Failed(Reason::AgentRework),
-    );
-}
-
-/// Ends a merge without a result.
-pub fn give_up(
-    stage: &mut Stage<'_>,
-    id: WorkspaceId,
-    merge: &Merge,
-    how: ResolvedBy,
-    reason: Aborted,
-) {
-    for open in &merge.open {
-        for gate in &open.gates {
-            crate::gate::invalidate(stage, Some(*gate));
-        }
-        stage.push(
-            Some(id),
-            ConflictResolved {
-                conflict: open.id,
-                mode: merge.mode,
-                resolution: None,
-                strategy: how,
-                workspace: id,
-            },
-        );
-    }
-    stage.push(
-        Some(id),
-        IntegrationAborted {
-            mode: merge.mode,
-            reason,
-            source: id,
-            target: merge.target,
-        },
-    );
 }

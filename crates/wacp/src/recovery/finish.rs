@@ -118,7 +118,7 @@ fn merges(stage: &mut Stage<'_>) {
             (Mode::Salvage, _) if found && !is_over(stage, merge.target) => {}
             _ => {
                 let (how, reason) = (ResolvedBy::Abandoned, Aborted::Interrupted);
-                integration::salvage::give_up(stage, *source, merge, how, reason);
+                integration::abandon::give_up(stage, *source, merge, how, reason);
             }
         }
     }
