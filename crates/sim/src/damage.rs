@@ -2,7 +2,7 @@
 //! on; what cannot be trusted stops everything.
 
 use wacp::{
-    Entry, Event, Run,
+    Command, Entry, Event, Order, Principal, Run,
     event::WorkspaceStateChanged,
     recovery::{Halt, Rebuilt, rebuild},
     step,
@@ -19,6 +19,7 @@ use crate::{
 
 const QUARANTINE: &str = "what cannot stand is set aside, and nothing else";
 const HALT: &str = "a broken log stops everything";
+const STUCK: &str = "time goes on after a recovery";
 
 /// How often entries are lost for each other kind of damage: nothing else finds
 /// as much.
@@ -147,6 +148,7 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
     let now = run.clock;
     recover(&mut run, now);
     recovers_once(&run, now)?;
+    goes_on(&run)?;
     for _ in 0..30 {
         let order = Player {
             run: &run,
@@ -155,6 +157,24 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
         .order();
         let now = run.clock;
         step(&mut run, &order, now);
+    }
+    Ok(())
+}
+
+/// Whatever is due leads to something, else nothing would ever come after it.
+fn goes_on(run: &Run) -> Result<(), Wrong> {
+    let mut run = run.clone();
+    for _ in 0..100 {
+        let Some(due) = run.next_deadline() else {
+            return Ok(());
+        };
+        let tick = Order::new(Principal::Runtime, Command::Tick);
+        let (entries, _) = step(&mut run, &tick, due);
+        if entries.is_empty() && run.next_deadline() == Some(due) {
+            let what = run.deadlines.first();
+            let sentence = format!("{what:?} is due and leads to nothing");
+            return Err(Wrong::new(STUCK, sentence));
+        }
     }
     Ok(())
 }

@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::{
-    escalation::Response,
-    event::{Entry, Event, Resolver, Undeliverable},
+    escalation::{Escalation, Response},
+    event::{Entry, Event, ResolutionReason, Undeliverable},
     gate::Answer,
     id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
     role::Text,
@@ -178,7 +178,7 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::GateTriggered(e) => effects.push(Effect::ShowGate { gate: e.gate }),
         Event::GateResolved(e) => {
             effects.push(Effect::HideGate { gate: e.gate });
-            let handed = run.escalated_gates.contains_key(&e.gate);
+            let handed = e.reason == Some(ResolutionReason::EscalatedToCoordinator);
             if let Some(to) = e.asked_by.filter(|_| !handed) {
                 effects.push(Effect::ReportAnswer {
                     to,
@@ -186,12 +186,10 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
                     answer: e.action,
                 });
             }
-            match (e.action, e.resolver) {
-                (Answer::Reject, Resolver::Fallback) if handed => {
-                    effects.push(Tell(Notice::GateHandedOver { gate: e.gate }));
-                }
-                (Answer::Reject, _) => effects.push(Tell(Notice::GateRejected { gate: e.gate })),
-                _ => {}
+            if handed {
+                effects.push(Tell(Notice::GateHandedOver { gate: e.gate }));
+            } else if e.action == Answer::Reject {
+                effects.push(Tell(Notice::GateRejected { gate: e.gate }));
             }
         }
         // The coordinator answered in place of the person.
@@ -227,15 +225,13 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         }
         Event::WorkspaceOwnershipTransferred(e) => {
             // What was asked of the old owner is now asked of the new one.
-            if let Some(open) = run.open(e.workspace) {
-                effects.extend(
-                    open.escalations
-                        .iter()
-                        .map(|signal| Effect::ShowEscalation {
-                            user: e.to_user,
-                            signal: *signal,
-                        }),
-                );
+            let asked = run.open(e.workspace).map(|open| &open.escalations[..]);
+            for signal in asked.unwrap_or_default() {
+                effects.push(Effect::HideEscalation { signal: *signal });
+                effects.push(Effect::ShowEscalation {
+                    user: e.to_user,
+                    signal: *signal,
+                });
             }
         }
         Event::UserResumed(e) => shown_again(run, e.user, effects),
@@ -243,7 +239,14 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::UserReactivated(e) => shown_again(run, e.user, effects),
         Event::UserSuspended(e) => effects.push(Tell(user_changed(run, e.user))),
         Event::UserBlocked(e) => effects.push(Tell(user_changed(run, e.user))),
-        Event::UserDeactivated(e) => effects.push(Tell(user_changed(run, e.user))),
+        Event::UserDeactivated(e) => {
+            effects.push(Tell(user_changed(run, e.user)));
+            // Nobody answers what was asked of them.
+            for (_, escalation) in asked_of(run, e.user) {
+                let workspace = escalation.workspace;
+                effects.push(Tell(Notice::OwnerGone { workspace }));
+            }
+        }
         Event::BudgetWarning(e) => effects.push(Tell(Notice::BudgetLow {
             workspace: e.workspace,
         })),
@@ -279,13 +282,17 @@ fn user_changed(run: &Run, user: UserId) -> Notice {
 /// What waited for a person is shown when they are back.
 fn shown_again(run: &Run, user: UserId, effects: &mut Vec<Effect>) {
     effects.push(Effect::TellCoordinator(user_changed(run, user)));
-    for (signal, escalation) in &run.escalations {
-        let owner = run.workspace(escalation.workspace).map(|w| w.owner());
-        if owner == Some(Party::User(user)) {
-            effects.push(Effect::ShowEscalation {
-                user,
-                signal: *signal,
-            });
-        }
-    }
+    let waiting = asked_of(run, user).map(|(signal, _)| Effect::ShowEscalation { user, signal });
+    effects.extend(waiting);
+}
+
+/// The escalations that wait for a person.
+fn asked_of(run: &Run, user: UserId) -> impl Iterator<Item = (SignalId, &Escalation)> {
+    let is_theirs = move |escalation: &Escalation| {
+        let owner = run.workspace(escalation.workspace).map(|slot| slot.owner());
+        owner == Some(Party::User(user))
+    };
+    let all = run.escalations.iter();
+    all.filter(move |(_, escalation)| is_theirs(escalation))
+        .map(|(signal, escalation)| (*signal, escalation))
 }

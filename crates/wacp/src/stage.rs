@@ -73,8 +73,9 @@ macro_rules! number {
     };
 }
 
-/// No clock is believed beyond this moment, so that there is always a later one.
-const LATEST: Micros = Micros(i64::MAX / 2);
+/// In the year 2112. No clock is believed beyond this moment, so that there is
+/// always a later one, and room for the longest wait.
+const LATEST: Micros = Micros(1 << 52);
 
 impl<'a> Stage<'a> {
     pub fn new(run: &'a Run, actor: Actor, now: Micros) -> Stage<'a> {

@@ -7,6 +7,7 @@ use wacp::{
     event::{ResolvedBy, WorkspaceStateChanged},
     gate::{Answer, GateType, Proposal, Subject, config::Highway},
     id::{ConflictId, EnvelopeId, GateId, WorkspaceId},
+    integration::Mode,
     task::Status,
     workspace::lifecycle::Reason,
 };
@@ -196,7 +197,11 @@ impl Checker for Gated {
                 self.take(about, || format!("{} was delivered", e.envelope))
             }
             Event::IntegrationStarted(e) if self.guards(GateType::Integration) => {
-                let about = Yes::About(GateType::Integration, Subject::Workspace(e.source));
+                let subject = match e.mode {
+                    Mode::Normal => Subject::Workspace(e.source),
+                    Mode::Salvage => Subject::Salvage(e.source, e.target, e.checkpoint),
+                };
+                let about = Yes::About(GateType::Integration, subject);
                 self.take(about, || format!("{} was merged", e.source))
             }
             Event::ConflictDetected(e) => {

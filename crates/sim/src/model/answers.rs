@@ -45,7 +45,7 @@ impl Model {
             // It arrives when the queues let it, and that is a fact.
             What::Deliver(_) => {}
             What::Merge(id) => self.merge(*id, facts),
-            What::Salvage(id) => self.salvage(*id, facts),
+            What::Salvage(id) => self.salvage(*id, question.subject, facts),
             What::Settle {
                 workspace,
                 conflict,

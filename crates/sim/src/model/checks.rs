@@ -142,7 +142,10 @@ impl Model {
         }
         if let Principal::User(user) = by {
             let may = self.is_capable(user, Capability::GrantDelegation);
-            expect.rule(new.delegate && !may, Refusal::DelegationNotApproved);
+            let theirs =
+                matches!(self.parties(by, new), Ok((Party::User(owner), _)) if owner == user);
+            let refused = new.delegate && !(may && theirs);
+            expect.rule(refused, Refusal::DelegationNotApproved);
         }
         // Plans are the coordinator's.
         let plans = by == Principal::Coordinator;

@@ -7,7 +7,7 @@ use wacp::{
     envelope::{NewEnvelope, Priority},
     gate::{GateType, Subject},
     id::{ConflictId, EnvelopeId, TaskId, WorkspaceId},
-    integration::Resolution,
+    integration::{Resolution, Salvage},
     signal::SignalType,
     workspace::{NewWorkspace, WindDown, lifecycle::State},
 };
@@ -142,6 +142,7 @@ impl Model {
             grace_ends: None,
             conflicts: Vec::new(),
             taken: Vec::new(),
+            checkpoints: Vec::new(),
             salvaged_into: None,
         });
         self.connect(id);
@@ -161,15 +162,35 @@ impl Model {
 
     /// What a failed workspace left is merged; unless that is over at once, its
     /// conflicts are open.
-    pub(super) fn salvage(&mut self, id: WorkspaceId, facts: &mut Facts) {
+    /// What silence said about it was said of this one, and is used.
+    pub(super) fn salvage(&mut self, id: WorkspaceId, subject: Subject, facts: &mut Facts) {
+        self.settled.retain(|(_, about, _)| *about != subject);
         if facts.is_merged {
             return;
         }
-        let parent = self.space(id).and_then(|space| space.parent);
-        let target = parent.filter(|parent| self.open(*parent).is_some());
+        let target = self.salvage_target(id);
         let space = &mut self.spaces[id.0 as usize];
-        space.salvaged_into = target.or(Some(ROOT));
+        space.salvaged_into = Some(target);
         space.conflicts = std::mem::take(&mut facts.conflicts);
+    }
+
+    fn salvage_target(&self, id: WorkspaceId) -> WorkspaceId {
+        let parent = self.space(id).and_then(|space| space.parent);
+        let alive = parent.filter(|parent| self.open(*parent).is_some());
+        alive.unwrap_or(ROOT)
+    }
+
+    /// Which checkpoint goes where: another one, or elsewhere, is another
+    /// question. `None`: there is nothing to ask about.
+    pub(super) fn salvage_subject(&self, salvage: &Salvage) -> Option<Subject> {
+        let id = salvage.workspace;
+        let left = &self.space(id)?.checkpoints;
+        let last_final = left.iter().rev().find(|(_, is_final)| *is_final);
+        let last = last_final
+            .or(left.last())
+            .map(|(checkpoint, _)| *checkpoint);
+        let checkpoint = salvage.checkpoint.or(last)?;
+        Some(Subject::Salvage(id, self.salvage_target(id), checkpoint))
     }
 
     pub(super) fn propose(

@@ -8,7 +8,7 @@ use trail::Micros;
 use wacp::{
     Entry, Event,
     event::{ResolutionReason, Undeliverable},
-    id::{ConflictId, EnvelopeId, GateId, SignalId, TaskId, WorkspaceId},
+    id::{CheckpointId, ConflictId, EnvelopeId, GateId, SignalId, TaskId, WorkspaceId},
 };
 
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub struct Facts {
     envelopes: VecDeque<EnvelopeId>,
     /// When each workspace changed its state.
     moments: BTreeMap<WorkspaceId, VecDeque<Micros>>,
+    pub checkpoint: Option<CheckpointId>,
     pub tasks: Vec<TaskId>,
     pub escalated: Vec<(SignalId, WorkspaceId)>,
     /// Found while merging.
@@ -79,6 +80,7 @@ impl Facts {
                 self.later.push_back(Later::Exhausted(e.envelope));
             }
             Event::BudgetExceeded(e) => self.later.push_back(Later::Exceeded(e.workspace)),
+            Event::CheckpointCreated(e) => self.checkpoint = Some(e.checkpoint),
             Event::TaskCreated(e) => self.tasks.push(e.task),
             Event::EscalationReceived(e) => self.escalated.push((e.signal, e.workspace)),
             Event::ConflictDetected(e) => self.conflicts.push(e.conflict),

@@ -32,7 +32,9 @@ use wacp::{
     Order, Principal, Refusal,
     content::Content,
     gate::{GateType, Subject, config::Fallback, config::Highway},
-    id::{ConflictId, EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
+    id::{
+        CheckpointId, ConflictId, EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId,
+    },
     right::RightKind,
     role::{Role, Text},
     user::{Capability, UserState},
@@ -92,6 +94,8 @@ struct Space {
     conflicts: Vec<ConflictId>,
     /// What it acknowledged lately, oldest first.
     taken: Vec<EnvelopeId>,
+    /// And whether each is final.
+    checkpoints: Vec<(CheckpointId, bool)>,
     /// Where what it left is being salvaged to.
     salvaged_into: Option<WorkspaceId>,
 }
@@ -188,6 +192,7 @@ impl Model {
             grace_ends: None,
             conflicts: Vec::new(),
             taken: Vec::new(),
+            checkpoints: Vec::new(),
             salvaged_into: None,
         };
         Model {

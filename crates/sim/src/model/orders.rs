@@ -248,9 +248,10 @@ impl Model {
                 None => Expect::refused(Refusal::TargetNotFound),
                 Some(State::Failed) => {
                     let mut expect = Expect::unless(outside::SALVAGE);
-                    let subject = Subject::Workspace(salvage.workspace);
-                    let gate = self.standing(by, GateType::Integration, subject);
-                    expect.rules(Model::refusal(gate));
+                    if let Some(subject) = self.salvage_subject(salvage) {
+                        let gate = self.standing(by, GateType::Integration, subject);
+                        expect.rules(Model::refusal(gate));
+                    }
                     expect
                 }
                 Some(_) => Expect::refused(Refusal::NothingToSalvage),
@@ -365,7 +366,7 @@ fn is_decided_outside(gate_type: GateType) -> bool {
     matches!(gate_type, GateType::WorkspaceCreate | GateType::Integration)
 }
 
-fn sender(by: Principal) -> WorkspaceId {
+pub(super) fn sender(by: Principal) -> WorkspaceId {
     match by {
         Principal::Agent(id) => id,
         _ => ROOT,

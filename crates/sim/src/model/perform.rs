@@ -3,6 +3,7 @@
 use trail::Micros;
 use wacp::{
     Command, Order, Principal,
+    checkpoint::Status,
     envelope::Priority,
     escalation,
     event::{Damaged, Reference},
@@ -14,7 +15,10 @@ use wacp::{
     workspace::lifecycle::State,
 };
 
-use super::{Facts, Model, Person, Plan, ROOT, Right, Task, What, gates::Standing, is_at_work};
+use super::{
+    Facts, Model, Person, Plan, ROOT, Right, Task, What, gates::Standing, is_at_work,
+    orders::sender,
+};
 
 impl Model {
     pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
@@ -168,13 +172,14 @@ impl Model {
                 resolution,
             } => self.propose(by, *workspace, *conflict, resolution, facts),
             C::Salvage(salvage) => {
-                let id = salvage.workspace;
-                let (kind, subject) = (GateType::Integration, Subject::Workspace(id));
-                match self.standing(by, kind, subject) {
-                    Standing::Asks => self.ask(kind, subject, What::Salvage(id), facts),
-                    _ => {
-                        self.take_up(kind, subject);
-                        self.salvage(id, facts);
+                let (id, kind) = (salvage.workspace, GateType::Integration);
+                if let Some(subject) = self.salvage_subject(salvage) {
+                    match self.standing(by, kind, subject) {
+                        Standing::Asks => self.ask(kind, subject, What::Salvage(id), facts),
+                        _ => {
+                            self.take_up(kind, subject);
+                            self.salvage(id, subject, facts);
+                        }
                     }
                 }
             }
@@ -250,10 +255,19 @@ impl Model {
             }
             // What is put away is not asked about, and not guarded.
             C::Compact(done) => {
-                let over = (GateType::Integration, Subject::Workspace(done.workspace));
-                self.settled
-                    .retain(|(kind, subject, _)| (*kind, *subject) != over);
-                self.take_up(over.0, over.1);
+                let id = done.workspace;
+                let is_over = |subject: &Subject| match subject {
+                    Subject::Salvage(about, ..) => *about == id,
+                    _ => false,
+                };
+                self.settled.retain(|(_, subject, _)| !is_over(subject));
+                self.drop_questions(|question| is_over(&question.subject));
+                self.spaces[id.0 as usize].checkpoints.clear();
+            }
+            C::CreateCheckpoint(new) => {
+                let is_final = new.status == Status::Final;
+                let made = facts.checkpoint.map(|id| (id, is_final));
+                self.spaces[sender(by).0 as usize].checkpoints.extend(made);
             }
             C::CreateUser { .. } => self.people.push(Person {
                 state: UserState::Active,

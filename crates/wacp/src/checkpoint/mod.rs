@@ -19,11 +19,11 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
-        Workspace,
+        LARGEST, Workspace,
         budget::{Dimension, Usage},
         is_long,
         lifecycle::State,
-        meter,
+        meter, plus,
         visibility::authority_contains,
     },
 };
@@ -230,10 +230,10 @@ fn total(before: &Usage, more: &Usage) -> Usage {
     Usage {
         // A window is as large as it was at its largest.
         context: before.context.max(more.context),
-        cost_micros: before.cost_micros.saturating_add(more.cost_micros),
-        tokens: before.tokens.saturating_add(more.tokens),
+        cost_micros: plus(before.cost_micros, more.cost_micros),
+        tokens: plus(before.tokens, more.tokens),
         trail_bytes: 0,
-        wall_time_us: before.wall_time_us.saturating_add(more.wall_time_us),
+        wall_time_us: plus(before.wall_time_us, more.wall_time_us),
     }
 }
 
@@ -241,7 +241,7 @@ fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
     let content = content.map_or(0, |content| content.bytes);
     artifacts
         .iter()
-        .fold(content, |sum, artifact| sum.saturating_add(artifact.bytes))
+        .fold(content, |sum, artifact| plus(sum, artifact.bytes))
 }
 
 fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal> {
@@ -266,8 +266,11 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
         .ok_or(Refusal::PermissionDenied)?;
     let content = new.intent.is_acceptable() && new.content.is_none_or(|c| c.is_acceptable());
     // The trail is the runtime's to count.
-    let usage = new.resource_usage.is_none_or(|u| u.trail_bytes == 0);
-    if !content || !usage {
+    let usage = new
+        .resource_usage
+        .is_none_or(|usage| usage.is_valid() && usage.trail_bytes == 0);
+    let sized = |artifact: &Artifact| artifact.bytes <= LARGEST;
+    if !content || !usage || !new.artifacts.iter().all(sized) {
         return Err(Refusal::InvalidStructure);
     }
     if new.artifacts.len() > MAX_ARTIFACTS {
@@ -303,7 +306,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         }
         // What was put away is not salvaged any more, and nobody is asked.
         Event::TrailCompacted(e) => {
-            gate::apply::forget_merge(run, e.workspace);
+            gate::apply::forget_salvages(run, e.workspace);
             if let Some(Slot::Ended(ended)) = run.workspaces.get_mut(e.workspace.0 as usize) {
                 ended.register = None;
             }

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     command::{Compaction, Principal},
     event::{Event, TrailCompacted, TrailSnapshotCreated},
+    gate,
     rejection::Refusal,
     role::delegation::runtime_only,
     stage::{Decision, Stage},
     state::{Run, Slot},
+    workspace::LARGEST,
 };
 
 /// Where an entry is kept.
@@ -69,8 +71,17 @@ pub fn compact(stage: &mut Stage<'_>, principal: Principal, done: &Compaction) -
     if stage.run.merges.contains_key(&done.workspace) {
         return stage.refuse(Refusal::IntegrationUnderWay);
     }
-    if done.archived == 0 || done.from > done.to {
+    let beyond = done.to > LARGEST || done.archived > LARGEST || done.preserved > LARGEST;
+    if done.archived == 0 || done.from > done.to || beyond {
         return stage.refuse(Refusal::InvalidStructure);
+    }
+    // What is put away is not salvaged any more, and nobody is asked.
+    for (_, gate) in stage
+        .run
+        .gate_subjects
+        .range(gate::salvages(done.workspace))
+    {
+        gate::invalidate(stage, Some(*gate));
     }
     stage.push(
         Some(done.workspace),

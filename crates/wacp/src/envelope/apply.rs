@@ -53,20 +53,15 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                     pending.payload = payload;
                 }
             });
-            run.deadlines
-                .insert((next_at, Deadline::Redelivery(e.to, e.envelope)));
             meter::consume(run, e.to, Dimension::NetworkBytes, bytes);
         }
         Event::EnvelopeRedelivered(e) => {
-            unschedule(run, e.to, e.envelope);
             change(run, e.to, e.envelope, |pending| {
                 pending.progress = Progress::Delivered {
                     attempt: e.attempt,
                     next_at: e.next_at,
                 };
             });
-            run.deadlines
-                .insert((e.next_at, Deadline::Redelivery(e.to, e.envelope)));
         }
         Event::EnvelopeRejected(e) => {
             if let Some(envelope) = e.envelope {
@@ -101,12 +96,18 @@ fn hinder(run: &mut Run, to: WorkspaceId, by: i64) {
     }
 }
 
+/// Changes an envelope that waits, and when it is due with it.
 fn change(run: &mut Run, to: WorkspaceId, envelope: EnvelopeId, change: impl FnOnce(&mut Pending)) {
+    unschedule(run, to, envelope);
     let Some(pending) = run.inboxes.get_mut(&(to, envelope)) else {
         return;
     };
     let before = i64::from(pending.is_hindrance());
     change(pending);
+    if let Progress::Delivered { next_at, .. } = pending.progress {
+        let due = Deadline::Redelivery(to, envelope);
+        run.deadlines.insert((next_at, due));
+    }
     let after = i64::from(pending.is_hindrance());
     if before != after {
         hinder(run, to, after - before);
@@ -202,8 +203,6 @@ pub fn pause_or_resume(run: &mut Run, id: WorkspaceId, from: State, to: State, t
             change(run, id, envelope, |pending| {
                 pending.progress = Progress::Delivered { attempt, next_at };
             });
-            run.deadlines
-                .insert((next_at, Deadline::Redelivery(id, envelope)));
         }
     }
 }

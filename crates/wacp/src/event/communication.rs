@@ -13,7 +13,7 @@ use crate::{
     rejection::Refusal,
     right::RightKind,
     role::{EnvelopeType, Text},
-    signal::SignalType,
+    signal::{SignalEffect, SignalType},
 };
 
 /// What a signal speaks of.
@@ -28,10 +28,8 @@ pub enum Reference {
 /// A signal was emitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalEmitted {
+    pub effect: SignalEffect,
     pub from: WorkspaceId,
-    /// Whether a state change follows. If it is missing after a crash, it is
-    /// made then.
-    pub moves: bool,
     pub reason: Option<Text>,
     #[serde(rename = "ref")]
     pub reference: Option<Reference>,

@@ -73,7 +73,7 @@ pub fn resolve(
         return stage.refuse(refusal);
     }
     if answer != Answer::Reject
-        && let Some(refusal) = hindrance(run, gate)
+        && let Some(refusal) = hindrance(run, gate, modification)
     {
         return stage.refuse(refusal);
     }
@@ -248,7 +248,7 @@ fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modificatio
 /// What keeps a yes waiting, for it passes: whoever asked or takes the work is
 /// paused or being replaced, or another merge is under way, and there is one at
 /// a time. The question stays.
-fn hindrance(run: &Run, gate: &Gate) -> Option<Refusal> {
+fn hindrance(run: &Run, gate: &Gate, modification: Option<&Modification>) -> Option<Refusal> {
     let paused =
         |id: WorkspaceId| matches!(run.state_of(id), Some(State::Suspended | State::Migrating));
     let (target, refusal) = match &gate.proposal {
@@ -262,7 +262,7 @@ fn hindrance(run: &Run, gate: &Gate) -> Option<Refusal> {
             resolution,
             workspace,
             ..
-        } if *resolution != Resolution::AgentRework => {
+        } if *resolution != Resolution::AgentRework || modification.is_some() => {
             (run.merges.get(workspace).map(|merge| merge.target), None)
         }
         _ => (None, None),

@@ -148,7 +148,19 @@ fn release(run: &mut Run, gate: &Gate, payload: Option<crate::content::Content>)
 
 /// Drops what fell back about the merge of a workspace.
 pub(crate) fn forget_merge(run: &mut Run, id: WorkspaceId) {
-    let key = (GateType::Integration, Subject::Workspace(id));
+    forget(run, (GateType::Integration, Subject::Workspace(id)));
+}
+
+/// Drops what fell back about salvaging what a workspace left.
+pub(crate) fn forget_salvages(run: &mut Run, id: WorkspaceId) {
+    let fell_back = run.guard.range(super::salvages(id));
+    let keys: Vec<_> = fell_back.map(|(key, _)| *key).collect();
+    for key in keys {
+        forget(run, key);
+    }
+}
+
+fn forget(run: &mut Run, key: (GateType, Subject)) {
     if run.guard.remove(&key) != Some(Fallback::EscalateToCoordinator) {
         return;
     }

@@ -3,7 +3,7 @@
 //! Every gate ends: by an answer, by its fallback, or because what it asks
 //! about is no longer possible. A question that fell back is not asked twice.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use trail::Micros;
@@ -91,6 +91,8 @@ pub enum Subject {
     Envelope(EnvelopeId),
     /// Something that does not exist yet; each proposal is its own question.
     Proposal,
+    /// What a failed workspace left: this checkpoint, into that place.
+    Salvage(WorkspaceId, WorkspaceId, CheckpointId),
     Task(TaskId),
     /// The request to finish within so many microseconds: a yes to it is none to
     /// an abort at once, nor to a shorter time.
@@ -395,6 +397,13 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
             resolver: Resolver::Protocol,
         }),
     );
+}
+
+/// The questions about salvaging what a workspace left.
+pub fn salvages(id: WorkspaceId) -> RangeInclusive<(GateType, Subject)> {
+    let (first, last) = (WorkspaceId(0), WorkspaceId(u32::MAX));
+    let about = |target, checkpoint| Subject::Salvage(id, target, CheckpointId(checkpoint));
+    (GateType::Integration, about(first, 0))..=(GateType::Integration, about(last, u64::MAX))
 }
 
 /// The run ends, and with it every question.

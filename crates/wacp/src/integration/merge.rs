@@ -24,7 +24,7 @@ use crate::{
     state::{Run, Slot},
     task::{self, Status},
     workspace::{
-        end, is_long,
+        LARGEST, end, is_long,
         lifecycle::{Reason, State, Trigger},
         visibility::authority_contains,
     },
@@ -138,6 +138,8 @@ fn check_synthesis(run: &Run, target: WorkspaceId, synthesis: &[Artifact]) -> Re
     };
     if synthesis.iter().any(|artifact| is_long(&artifact.resource)) {
         Err(Refusal::TooLong)
+    } else if synthesis.iter().any(|artifact| artifact.bytes > LARGEST) {
+        Err(Refusal::InvalidStructure)
     } else if !synthesis.iter().all(may) {
         Err(Refusal::OutsideAuthority)
     } else {

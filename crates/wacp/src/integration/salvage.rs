@@ -42,7 +42,7 @@ pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -
         checkpoint,
         salvage: Box::new(salvage.clone()),
     };
-    let subject = Subject::Workspace(id);
+    let subject = Subject::Salvage(id, by, checkpoint);
     match gate::guard(stage, GateType::Integration, subject, proposal)? {
         Verdict::Paused => {}
         Verdict::Proceed => perform(stage, salvage),

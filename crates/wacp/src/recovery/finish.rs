@@ -48,12 +48,12 @@ fn migrations(stage: &mut Stage<'_>) {
         let Some(open) = run.open(*child) else {
             continue;
         };
-        match (open.state, open.migration.is_some()) {
-            (State::Migrating, false) => {
+        match (stage.state_of(*child), open.migration.is_some()) {
+            (Some(State::Migrating), false) => {
                 let before = open.before.unwrap_or(State::Active);
                 stage.transition(*child, before, Trigger::MigrationSucceeded, None);
             }
-            (State::Active | State::Blocked, true) => {
+            (Some(State::Active | State::Blocked), true) => {
                 let trigger = Trigger::MigrationInitiated;
                 stage.transition(*child, State::Migrating, trigger, None);
             }

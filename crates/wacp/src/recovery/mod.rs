@@ -12,7 +12,7 @@ use crate::{
     command::Principal,
     envelope::{self, Progress},
     event::{Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
-    id::WorkspaceId,
+    id::{Party, WorkspaceId},
     integration::Mode,
     rejection::Refusal,
     role::{Text, delegation::runtime_only},
@@ -20,7 +20,7 @@ use crate::{
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
-        is_long,
+        LARGEST, is_long,
         lifecycle::{State, is_allowed},
     },
 };
@@ -50,7 +50,7 @@ pub struct Rebuilt {
 pub enum Halt {
     #[error("the trail does not begin with the creation of the root")]
     NoBeginning,
-    #[error("the creation of a workspace is missing before entry {0}")]
+    #[error("the creation of a workspace, person, plan or task is missing before entry {0}")]
     LostCreation(u64),
     #[error("{0} of {1} entries are unsound")]
     TooMuchDamage(u64, u64),
@@ -69,9 +69,7 @@ pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebui
         if at == 0 && !is_beginning(entry) {
             return Err(Halt::NoBeginning);
         }
-        if let Event::WorkspaceCreated(created) = &entry.event
-            && created.workspace.0 as usize > rebuilt.run.workspaces.len()
-        {
+        if names_lost(&rebuilt.run, &entry.event) {
             return Err(Halt::LostCreation(at));
         }
         if is_sound(&rebuilt.run, entry) {
@@ -93,6 +91,33 @@ pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebui
 fn is_beginning(entry: &Entry) -> bool {
     matches!(&entry.event, Event::WorkspaceCreated(e)
         if e.workspace == WorkspaceId::ROOT && e.run.is_some() && e.parent.is_none())
+}
+
+/// Whether an entry rests on a creation that is missing. The number of what was
+/// lost would be given out again, with everything that hangs on it: a person's
+/// workspaces, for one.
+fn names_lost(run: &Run, event: &Event) -> bool {
+    let is_lost = |number: u32, known: usize| number as usize >= known;
+    let stranger = |party: Party| {
+        let user = party.user();
+        user.is_some_and(|user| is_lost(user.0, run.users.len()))
+    };
+    match event {
+        Event::WorkspaceCreated(e) => {
+            e.workspace.0 as usize > run.workspaces.len()
+                || stranger(e.owner)
+                || stranger(e.originator)
+                || e.task.is_some_and(|task| is_lost(task.0, run.tasks.len()))
+        }
+        Event::WorkspaceOwnershipTransferred(e) => stranger(Party::User(e.to_user)),
+        Event::EnvelopeCreated(e) => stranger(e.originator),
+        Event::UserCreated(e) => e.user.0 as usize > run.users.len(),
+        Event::GraphCreated(e) => e.graph.0 as usize > run.graphs.len(),
+        Event::TaskCreated(e) => {
+            e.task.0 as usize > run.tasks.len() || is_lost(e.graph.0, run.graphs.len())
+        }
+        _ => false,
+    }
 }
 
 /// Whether an entry can stand after those before it: later in time, about
@@ -120,14 +145,15 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
                 && e.new_parent != e.workspace
                 && !run.is_beneath(e.new_parent, e.workspace)
         }
-        Event::TaskCreated(e) => {
-            e.task.0 as usize == run.tasks.len() && (e.graph.0 as usize) < run.graphs.len()
-        }
+        Event::TaskCreated(e) => e.task.0 as usize == run.tasks.len(),
         Event::GraphCreated(e) => e.graph.0 as usize == run.graphs.len(),
         Event::UserCreated(e) => e.user.0 as usize == run.users.len(),
         Event::EnvelopeCreated(e) => {
             follows(e.envelope.0, run.next.envelopes) && run.open(e.to).is_some()
         }
+        Event::EnvelopeDelivered(e) => run.inboxes.contains_key(&(e.to, e.envelope)),
+        Event::EnvelopeRedelivered(e) => run.inboxes.contains_key(&(e.to, e.envelope)),
+        Event::EnvelopeUndeliverable(e) => run.inboxes.contains_key(&(e.to, e.envelope)),
         Event::CheckpointCreated(e) => {
             follows(e.checkpoint.0, run.next.checkpoints)
                 && follows(e.first_artifact.0, run.next.artifacts)
@@ -167,10 +193,10 @@ pub fn recover(
     runtime_only(stage, principal, "recover")?;
     let run = stage.run;
     let mut report = RecoveryCompleted {
-        downtime_us,
-        quarantined_entries: quarantined,
+        downtime_us: downtime_us.min(LARGEST),
+        quarantined_entries: quarantined.min(LARGEST),
         timers_reconstructed: run.deadlines.len() as u32,
-        trail_entries_examined: examined,
+        trail_entries_examined: examined.min(LARGEST),
         workspaces_recovered: run.open_count,
         ..RecoveryCompleted::default()
     };

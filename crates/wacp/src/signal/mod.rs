@@ -25,6 +25,20 @@ pub mod table;
 
 pub use table::{Outcome, SignalSet, SignalType, outcome};
 
+/// What follows a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalEffect {
+    /// Nothing: the sender reads an acknowledgement off its envelope, and what
+    /// the agent of an ended workspace still says is only recorded.
+    None,
+    /// The parent is told.
+    Heard,
+    /// The state changes, and the parent is told. If that is missing after a
+    /// crash, it is made good then.
+    Moves,
+}
+
 /// A state change that a recorded entry announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -145,11 +159,18 @@ pub fn record(
     consequence: impl FnOnce(&mut Stage<'_>),
 ) -> SignalId {
     let signal = stage.new_signal();
+    let is_late = stage.run.state_of(from).is_some_and(State::is_terminal);
+    let effect = match signal_type {
+        _ if moves => SignalEffect::Moves,
+        SignalType::Acknowledged => SignalEffect::None,
+        _ if is_late => SignalEffect::None,
+        _ => SignalEffect::Heard,
+    };
     stage.push(
         Some(from),
         SignalEmitted {
+            effect,
             from,
-            moves,
             reason,
             reference,
             signal,
@@ -157,7 +178,7 @@ pub fn record(
         },
     );
     consequence(stage);
-    if signal_type != SignalType::Acknowledged
+    if effect != SignalEffect::None
         && let Some(parent) = stage.parent_of(from)
         && stage.state_of(parent).is_some_and(listens)
     {
@@ -257,14 +278,15 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::SignalEmitted(e) => {
             run.next.signals = run.next.signals.max(e.signal.0.saturating_add(1));
-            if e.moves {
+            if e.effect == SignalEffect::Moves {
                 run.owed.insert(e.from, Owed::Signal(e.signal_type));
             }
             if e.signal_type == SignalType::Acknowledged {
                 if let Some(Reference::Envelope(envelope)) = e.reference {
                     envelope::acknowledged(run, e.from, envelope);
                 }
-            } else if let Some(parent) = run.workspace(e.from).and_then(Slot::parent)
+            } else if e.effect != SignalEffect::None
+                && let Some(parent) = run.workspace(e.from).and_then(Slot::parent)
                 && run.open(parent).is_some()
             {
                 run.queued_signals.insert((parent, e.signal), e.from);

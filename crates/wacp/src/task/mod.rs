@@ -15,6 +15,7 @@ use crate::{
     role::Text,
     stage::Stage,
     state::Run,
+    workspace::LARGEST,
 };
 
 pub mod apply;
@@ -94,7 +95,9 @@ pub struct Estimate {
 
 impl Estimate {
     pub fn is_valid(&self) -> bool {
-        self.wall_time_us != Some(0)
+        let amounts = [self.cost_micros, self.tokens, self.wall_time_us];
+        let mut named = amounts.into_iter().flatten();
+        self.wall_time_us != Some(0) && named.all(|amount| amount <= LARGEST)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
     stage::{Decision, Stage},
     workspace::{
-        Band, MAX_LIST, Seen, Workspace,
+        Band, LARGEST, MAX_LIST, Seen, Workspace,
         budget::Dimension,
         end::members,
         is_long,
@@ -204,6 +204,9 @@ pub fn raise_budget(
     };
     if limit <= old_limit {
         return stage.refuse(Refusal::NotAnIncrease);
+    }
+    if limit > LARGEST {
+        return stage.refuse(Refusal::InvalidStructure);
     }
     let parent = open.parent.and_then(|parent| stage.run.open(parent));
     if let Some((parent, meter)) = parent.and_then(|open| Some((open, open.meter.as_ref()?)))

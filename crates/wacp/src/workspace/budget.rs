@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::LARGEST;
 use crate::{command::Principal, rejection::Refusal};
 
 /// What is limited (WACP §6.6).
@@ -80,6 +81,12 @@ impl Budget {
         }
     }
 
+    /// Whether every limit can be written.
+    pub fn is_valid(&self) -> bool {
+        let limits = Dimension::ALL.map(|dimension| self.limit(dimension));
+        limits.into_iter().flatten().all(|limit| limit <= LARGEST)
+    }
+
     pub fn is_unlimited(&self) -> bool {
         *self == Budget::default()
     }
@@ -101,7 +108,17 @@ pub struct Usage {
 impl Usage {
     /// Whether it names only what its teller can know of totals.
     pub fn is_known_to(&self, teller: Principal) -> bool {
-        self.wall_time_us == 0 && (self.trail_bytes == 0 || teller == Principal::Runtime)
+        self.is_valid()
+            && self.wall_time_us == 0
+            && (self.trail_bytes == 0 || teller == Principal::Runtime)
+    }
+
+    /// Whether every amount can be written.
+    pub fn is_valid(&self) -> bool {
+        let told = [self.context, self.cost_micros, self.tokens];
+        let counted = [self.trail_bytes, self.wall_time_us];
+        let mut all = told.iter().chain(&counted);
+        all.all(|amount| *amount <= LARGEST)
     }
 
     pub fn amount(&self, dimension: Dimension) -> u64 {
@@ -184,7 +201,15 @@ impl Meter {
         self.warned & (1 << dimension as u8) != 0
     }
 
-    /// Whether `used` after `more` reaches the limit.
+    /// Whether all of the limit is used.
+    pub fn is_used_up(&self, dimension: Dimension) -> bool {
+        let used = self.used[dimension as usize];
+        let limit = self.limits.limit(dimension);
+        limit.is_some_and(|limit| used >= limit)
+    }
+
+    /// Whether `more` of its own reaches the limit, or what is promised to
+    /// children.
     pub fn is_exceeded(&self, dimension: Dimension, more: u64) -> bool {
         let at = dimension as usize;
         let used = self.used[at].saturating_add(more);

@@ -17,7 +17,7 @@ use crate::{
     task::{self, Status},
     user::{self, Capability, UserState},
     workspace::{
-        MAX_DEPTH, MAX_LIST, NewWorkspace, Seen, is_long,
+        LONGEST_US, MAX_DEPTH, MAX_LIST, NewWorkspace, Seen, is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -128,7 +128,7 @@ pub fn check(
     contained(stage, new)?;
     match principal {
         Principal::Agent(delegate) => by_delegate(run, delegate, new, parent.owner)?,
-        Principal::User(user) => by_person(run, user, new)?,
+        Principal::User(user) => by_person(run, user, new, parties.0)?,
         _ => {}
     }
     if let Some(task) = new.task {
@@ -160,12 +160,12 @@ fn by_delegate(
 
 /// A person's capability to create is none to show what they may not see
 /// themselves, to delegate, or to give out the coordinator's tasks.
-fn by_person(run: &Run, user: UserId, new: &NewWorkspace) -> Result<(), Refusal> {
+fn by_person(run: &Run, user: UserId, new: &NewWorkspace, owner: Party) -> Result<(), Refusal> {
     if new.task.is_some() {
         return Err(Refusal::PermissionDenied);
     }
-    let holds = |capability| run.user(user).is_some_and(|user| user.holds(capability));
-    if new.delegate && !holds(Capability::GrantDelegation) {
+    let grant = Some(Capability::GrantDelegation);
+    if new.delegate && user::check(run, user, grant, None, Some(owner)).is_err() {
         return Err(Refusal::DelegationNotApproved);
     }
     if !new.visibility.iter().all(|seen| may_show(run, user, seen)) {
@@ -207,7 +207,9 @@ fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
         return Err(Refusal::TooLong);
     }
     let content = new.directive.is_acceptable() && new.context.is_none_or(|c| c.is_acceptable());
-    if !content || new.liveness_us == Some(0) {
+    let waits = |us: u64| (1..=LONGEST_US).contains(&us);
+    let lasts = waits(new.timeout_us) && new.liveness_us.is_none_or(waits);
+    if !content || !lasts || !new.budget.is_valid() {
         return Err(Refusal::InvalidStructure);
     }
     Ok(())

@@ -19,6 +19,7 @@ use crate::{
         budget::{Dimension, Usage},
         end,
         lifecycle::{Reason, State},
+        plus,
     },
 };
 
@@ -146,7 +147,7 @@ pub fn enforce(stage: &mut Stage<'_>, id: WorkspaceId) {
 
 fn is_full(run: &Run, id: WorkspaceId, dimension: Dimension) -> bool {
     let meter = run.open(id).and_then(|open| open.meter.as_deref());
-    meter.is_some_and(|meter| meter.is_exceeded(dimension, 0))
+    meter.is_some_and(|meter| meter.is_used_up(dimension))
 }
 
 /// What a workspace itself has used so far.
@@ -167,8 +168,8 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
     // One decision may charge several times, and none of it is applied yet.
     let staged = stage.charged.get(&(id, dimension));
     let own_before = staged.map_or(0, |charged| charged.own);
-    let own_more = own_before.saturating_add(more);
-    let source_consumed = own(stage.run, id, dimension).saturating_add(own_more);
+    let own_more = plus(own_before, more);
+    let source_consumed = plus(own(stage.run, id, dimension), own_more);
     let mut at = Some(id);
     // What those above have used and no entry tells yet.
     let mut unwritten = 0u64;
@@ -180,23 +181,22 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
             break;
         };
         if workspace != id {
-            unwritten = unwritten.saturating_add(meter.unwritten(dimension));
+            unwritten = plus(unwritten, meter.unwritten(dimension));
         }
         let Some(limit) = meter.limits.limit(dimension) else {
             break;
         };
         let charged = stage.charged.entry((workspace, dimension)).or_default();
-        charged.total = charged.total.saturating_add(more);
+        charged.total = plus(charged.total, more);
         if workspace == id {
             charged.own = own_more;
         }
-        let (total, was_warned) = (charged.total.saturating_add(unwritten), charged.is_warned);
-        let consumed = meter.used[dimension as usize].saturating_add(total);
-        // What a child uses was promised to it: above, only the total counts.
-        let exceeded_here = match workspace == id {
-            true => consumed >= limit || meter.is_exceeded(dimension, own_more),
-            false => consumed >= limit,
-        };
+        let (total, was_warned) = (plus(charged.total, unwritten), charged.is_warned);
+        let consumed = plus(meter.used[dimension as usize], total);
+        // What a child uses was promised to it, and what one used too much is
+        // taken from no other: only own use must leave what is promised.
+        let spends = workspace == id && own_more > 0;
+        let exceeded_here = consumed >= limit || (spends && meter.is_exceeded(dimension, own_more));
         let stops = exceeded_here && can_stop(stage, workspace);
         let is_near = meter.is_near(dimension, total, percent);
         // A warning precedes every stop.
@@ -319,7 +319,7 @@ pub fn warn_silence(stage: &mut Stage<'_>, id: WorkspaceId) {
 pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more: u64) {
     let index = dimension as usize;
     if let Some(meter) = run.open_mut(id).and_then(|open| open.meter.as_deref_mut()) {
-        meter.own[index] = meter.own[index].saturating_add(more);
+        meter.own[index] = plus(meter.own[index], more);
     }
     let mut at = Some(id);
     let mut freed = 0;
@@ -329,7 +329,7 @@ pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more
         };
         let limit = meter.limits.limit(dimension).unwrap_or(0);
         let unspent = limit.saturating_sub(meter.used[index]);
-        meter.used[index] = meter.used[index].saturating_add(more);
+        meter.used[index] = plus(meter.used[index], more);
         meter.reserved[index] = meter.reserved[index].saturating_sub(freed);
         freed = unspent - limit.saturating_sub(meter.used[index]);
         at = open.parent.filter(|_| dimension.is_shared());

@@ -82,8 +82,16 @@ impl Limits {
     }
 }
 
-/// No wait is longer: a moment and such a wait still make a moment.
-pub const LONGEST_US: u64 = i64::MAX as u64 / 4;
+/// Ten years. No wait is longer, so that every moment in which one ends can be
+/// written.
+pub const LONGEST_US: u64 = 3653 * 86_400 * 1_000_000;
+/// No number on the trail is larger (RFC 8785), so none is taken.
+pub const LARGEST: u64 = trail::canonical::MAX_INTEGER as u64;
+
+/// A sum that can still be written.
+pub fn plus(sum: u64, more: u64) -> u64 {
+    sum.saturating_add(more).min(LARGEST)
+}
 
 /// A tree deeper than this has lost its way.
 pub const MAX_DEPTH: usize = 64;
