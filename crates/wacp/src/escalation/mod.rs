@@ -96,10 +96,9 @@ pub fn escalate(
     reference: Option<Reference>,
 ) -> Decision {
     let run = stage.run;
-    let Some(setup) = run.setup.as_deref() else {
+    let Some(setting) = run.started().map(|started| started.highway.escalation) else {
         return stage.refuse(Refusal::NotStarted);
     };
-    let setting = setup.started.highway.escalation;
     if !setting.enabled {
         let denial = (Refusal::EscalationDisabled, None);
         return deny(stage, principal, ACTION, Some(from), denial);
@@ -110,14 +109,12 @@ pub fn escalate(
     {
         return stage.refuse(Refusal::GatePending);
     }
-    let signal = signal::record(
+    let signal = signal::say(
         stage,
         from,
         SignalType::Escalation,
         reason.clone(),
         reference,
-        false,
-        |_| {},
     );
     let owner = run.workspace(from).map_or(Party::System, Slot::owner);
     let person = owner

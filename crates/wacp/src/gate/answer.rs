@@ -221,7 +221,7 @@ fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modificatio
         }
         // What would be merged elsewhere than was asked is another question.
         Proposal::Integration { acceptance, by, .. } => {
-            *by == integration::merge::integrator(run, acceptance.workspace)
+            *by == integration::merge::target_of(run, acceptance.workspace)
                 && integration::merge::check(run, acceptance).is_ok()
         }
         Proposal::Salvage {

@@ -5,7 +5,7 @@
 
 use super::{
     Mode, Salvage, Strategy,
-    merge::{Merging, check_merge, integrator},
+    merge::{Merging, check_merge, target_of},
 };
 use crate::{
     checkpoint::{Checkpoint, Confidence, register},
@@ -74,7 +74,7 @@ pub fn check<'a>(
         .and_then(|id| register.find(id))
         .ok_or(Refusal::UnknownCheckpoint)?;
     // In place of a parent that has ended, the root takes it.
-    let parent = integrator(run, id);
+    let parent = target_of(run, id);
     let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
     let synthesis = salvage.synthesis.as_deref();
     check_merge(run, target, salvage.strategy, &salvage.conflicts, synthesis)?;

@@ -225,11 +225,8 @@ fn administrator(
 
 pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
     let created_by = administrator(stage, principal, "create_user", None)?;
-    let is_role = stage
-        .run
-        .setup
-        .as_deref()
-        .is_some_and(|setup| setup.started.taxonomy.role(name).is_some());
+    let started = stage.run.started();
+    let is_role = started.is_some_and(|started| started.taxonomy.role(name).is_some());
     if name.is_empty() || name.chars().count() > 128 || RESERVED.contains(&&**name) || is_role {
         return stage.refuse(Refusal::ReservedName);
     }

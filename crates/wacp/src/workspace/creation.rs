@@ -17,7 +17,7 @@ use crate::{
     task::{self, Status},
     user::{self, Capability, UserState},
     workspace::{
-        LONGEST_US, MAX_DEPTH, MAX_LIST, NewWorkspace, Seen, is_long,
+        LONGEST_US, MAX_DEPTH, MAX_LIST, MAX_QUESTIONS, NewWorkspace, Seen, is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -93,7 +93,6 @@ pub fn check(
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
     let run = stage.run;
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
     let parent = run.living(new.parent)?;
     let works = match parent.state {
         State::Active | State::Blocked => true,
@@ -119,8 +118,8 @@ pub fn check(
     if run.agents.contains_key(&new.agent) {
         return Err(Refusal::AgentBound);
     }
-    if run.open_count >= setup.started.limits.max_open_workspaces || run.next.workspaces == u32::MAX
-    {
+    let is_full = run.open_count >= run.limits().max_open_workspaces;
+    if is_full || run.next.workspaces == u32::MAX || parent.gates.len() >= MAX_QUESTIONS {
         return Err(Refusal::CapacityExhausted);
     }
     if run.depth(new.parent) + 1 > MAX_DEPTH {

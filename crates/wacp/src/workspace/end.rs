@@ -46,15 +46,7 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     // the runtime says for it, to the parent.
     if reason != Reason::AgentFailed && id != WorkspaceId::ROOT {
         let why = Some(Text::from(reason.word()));
-        signal::record(
-            stage,
-            id,
-            signal::SignalType::Failed,
-            why,
-            None,
-            false,
-            |_| {},
-        );
+        signal::say(stage, id, signal::SignalType::Failed, why, None);
     }
     fail_task(stage, id, reason);
     settle(stage, id, Undeliverable::WorkspaceTerminal);
@@ -318,13 +310,12 @@ pub fn complete(
     if !same.is_empty() || other.iter().any(merges) {
         return stage.refuse(Refusal::ChildrenOpen);
     }
-    signal::record(
+    signal::say_and(
         stage,
         id,
         signal::SignalType::Complete,
         words,
         reference,
-        true,
         |stage| {
             stage.transition(
                 id,

@@ -162,11 +162,7 @@ pub fn own(run: &Run, id: WorkspaceId, dimension: Dimension) -> u64 {
 /// `more` was used: warns and stops, from the workspace upwards. The event that
 /// caused it, or the warning, moves the meter when it is applied.
 pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more: u64) {
-    let percent = stage
-        .run
-        .setup
-        .as_deref()
-        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
+    let percent = stage.run.limits().budget_warning_percent;
     let mut exceeded = Vec::new();
     // One decision may charge several times, and none of it is applied yet.
     let staged = stage.charged.get(&(id, dimension));
@@ -266,11 +262,7 @@ fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
     let dimension = Dimension::WallTime;
     let limit = meter.limits.limit(dimension).unwrap_or(0);
     let consumed = open.wall_time(stage.now);
-    let percent = stage
-        .run
-        .setup
-        .as_deref()
-        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
+    let percent = stage.run.limits().budget_warning_percent;
     if !meter.is_warned(dimension) {
         stage.push(
             Some(id),

@@ -72,15 +72,7 @@ pub fn suspend(
 fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, about: WorkspaceId) {
     if principal == Principal::Coordinator {
         let reference = Some(Reference::Workspace(about));
-        signal::record(
-            stage,
-            WorkspaceId::ROOT,
-            signal,
-            None,
-            reference,
-            false,
-            |_| {},
-        );
+        signal::say(stage, WorkspaceId::ROOT, signal, None, reference);
     }
 }
 
