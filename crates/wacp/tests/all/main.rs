@@ -7,6 +7,7 @@ mod escalating;
 mod every;
 mod highway;
 mod integrating;
+mod loopholes;
 mod losses;
 mod messages;
 mod orders;
