@@ -199,7 +199,7 @@ pub fn recover(
     examined: u64,
     quarantined: u64,
 ) -> Decision {
-    runtime_only(stage, principal, "recover")?;
+    runtime_only(stage, principal)?;
     let run = stage.run;
     let mut report = RecoveryCompleted {
         downtime_us: downtime_us.min(LARGEST),
@@ -252,7 +252,7 @@ pub fn report_degradation(
     coordinator_action: Option<&Text>,
     affected: &Arc<[WorkspaceId]>,
 ) -> Decision {
-    runtime_only(stage, principal, "report_degradation")?;
+    runtime_only(stage, principal)?;
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }

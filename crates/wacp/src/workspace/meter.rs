@@ -42,7 +42,6 @@ pub fn measure(
         return deny(
             stage,
             principal,
-            "meter_usage",
             Some(id),
             (Refusal::PermissionDenied, None),
         );
