@@ -292,7 +292,40 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::UserReactivated(_)
         | E::CapabilityGranted(_)
         | E::CapabilityRevoked(_) => user::apply(run, entry),
-        _ => crate::workspace::apply::apply(run, entry),
+        E::WorkspaceCreated(_)
+        | E::WorkspaceStateChanged(_)
+        | E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::BudgetModified(_)
+        | E::PriorityChanged(_)
+        | E::BatchPriorityChanged(_)
+        | E::VisibilityGranted(_)
+        | E::MigrationStarted(_)
+        | E::MigrationCompleted(_)
+        | E::GracefulTerminationInitiated(_)
+        | E::WorkspaceOwnershipTransferred(_)
+        | E::WorkspaceReparented(_) => crate::workspace::apply::apply(run, entry),
+        // What is only told: who was denied, why, and what an entry before or
+        // after this one does.
+        E::WorkspaceRejected(_)
+        | E::LivenessWarning(_)
+        | E::BatchAbort(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionStarted(_)
+        | E::SuspensionResumed(_)
+        | E::GracefulTerminationExpired(_)
+        | E::AuthenticationSucceeded(_)
+        | E::AuthenticationFailed(_)
+        | E::CapabilityDenied(_)
+        | E::CheckpointRejected(_)
+        | E::ResourceDiscrepancy(_)
+        | E::TaskFailed(_)
+        | E::GateTimeout(_)
+        | E::EscalationTimeout(_)
+        | E::SystemDegraded(_)
+        | E::RecoveryCompleted(_)
+        | E::TrailAccessDenied(_)
+        | E::TrailSnapshotCreated(_) => {}
     }
     if let Some(id) = entry.workspace {
         crate::workspace::apply::heard(run, id, entry.time);

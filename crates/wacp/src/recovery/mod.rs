@@ -18,7 +18,7 @@ use crate::{
     role::{Text, delegation::runtime_only},
     signal,
     stage::{Decision, Stage},
-    state::{Run, Slot},
+    state::Run,
     workspace::{
         LARGEST, is_long,
         lifecycle::{State, is_allowed},
@@ -221,10 +221,7 @@ pub fn recover(
         .collect();
     parents.dedup();
     for parent in parents {
-        let listens = stage.state_of(parent).is_some_and(|state| {
-            !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
-        });
-        if listens {
+        if stage.state_of(parent).is_some_and(signal::listens) {
             report.signals_requeued += signal::deliver_queued(stage, parent);
         }
     }
@@ -256,12 +253,7 @@ pub fn report_degradation(
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
-    if !affected.iter().all(|id| {
-        matches!(
-            stage.run.workspace(*id),
-            Some(Slot::Open(_) | Slot::Ended(_))
-        )
-    }) {
+    if !affected.iter().all(|id| stage.run.workspace(*id).is_some()) {
         return stage.refuse(Refusal::TargetNotFound);
     }
     stage.push(

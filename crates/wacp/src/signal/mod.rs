@@ -208,7 +208,7 @@ fn tell_parent(stage: &mut Stage<'_>, from: WorkspaceId, signal: SignalId) {
 }
 
 /// A parent that is paused or being replaced hears later; an ended one never.
-fn listens(state: State) -> bool {
+pub fn listens(state: State) -> bool {
     !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
 }
 
