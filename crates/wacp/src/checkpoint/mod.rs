@@ -148,7 +148,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
         Principal::Coordinator => WorkspaceId::ROOT,
         _ => {
             let denial = (Refusal::PermissionDenied, None);
-            return deny(stage, principal, "create_checkpoint", None, denial);
+            return deny(stage, principal, None, denial);
         }
     };
     let run = stage.run;

@@ -183,7 +183,7 @@ pub fn acknowledge(
     };
     if !own {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "acknowledge", Some(workspace), denial);
+        return deny(stage, principal, Some(workspace), denial);
     }
     let run = stage.run;
     let open = match run.living(workspace) {

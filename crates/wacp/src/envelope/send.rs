@@ -28,7 +28,6 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
             return deny(
                 stage,
                 principal,
-                "send",
                 Some(new.to),
                 (Refusal::PermissionDenied, None),
             );
@@ -288,7 +287,6 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         return deny(
             stage,
             principal,
-            "inject",
             Some(new.to),
             (Refusal::PermissionDenied, None),
         );
@@ -307,7 +305,7 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         owner,
     );
     if let Err(denial) = allowed {
-        return deny(stage, principal, "inject", Some(new.to), denial);
+        return deny(stage, principal, Some(new.to), denial);
     }
     stage.actor = crate::event::Actor::User(user);
     match check_injection(run, new) {

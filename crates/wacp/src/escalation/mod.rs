@@ -101,7 +101,8 @@ pub fn escalate(
     };
     if !setting.enabled {
         let denial = (Refusal::EscalationDisabled, None);
-        return deny(stage, principal, ACTION, Some(from), denial);
+        stage.action = ACTION;
+        return deny(stage, principal, Some(from), denial);
     }
     if run
         .open(from)
@@ -161,7 +162,7 @@ pub fn answer(
 ) -> Decision {
     let Principal::User(user) = principal else {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "answer_escalation", None, denial);
+        return deny(stage, principal, None, denial);
     };
     let run = stage.run;
     let Some(escalation) = run.escalations.get(&signal) else {
@@ -184,7 +185,7 @@ pub fn answer(
         ),
     };
     if let Err(denial) = user::check(run, user, own, any, owner) {
-        return deny(stage, principal, "answer_escalation", Some(id), denial);
+        return deny(stage, principal, Some(id), denial);
     }
     stage.actor = Actor::User(user);
     // Answered, whatever the answer leads to.

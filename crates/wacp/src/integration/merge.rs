@@ -35,7 +35,7 @@ pub const MAX_CONFLICTS: usize = 256;
 
 pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
     let id = acceptance.workspace;
-    managed(stage, principal, "accept", Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     if let Err(refusal) = check(stage.run, acceptance) {
         return stage.refuse(refusal);
     }
@@ -292,11 +292,10 @@ impl Merging<'_> {
 pub fn refuse_work(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     id: WorkspaceId,
     reason: Reason,
 ) -> Decision {
-    managed(stage, principal, action, Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     match stage.run.state_of(id) {
         None => stage.refuse(Refusal::TargetNotFound),
         Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),

@@ -24,7 +24,7 @@ use crate::{
 
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
-    managed(stage, principal, "salvage", Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     let (by, checkpoint) = match check(stage.run, salvage) {
         Ok((target, checkpoint)) => (target, checkpoint.id),
         Err(refusal) => return stage.refuse(refusal),
@@ -35,7 +35,7 @@ pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -
         && !stage.run.is_beneath(by, delegate)
     {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "salvage", Some(id), denial);
+        return deny(stage, principal, Some(id), denial);
     }
     let proposal = Proposal::Salvage {
         by,

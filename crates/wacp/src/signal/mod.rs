@@ -61,13 +61,7 @@ pub fn emit(
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(
-                stage,
-                principal,
-                "emit",
-                None,
-                (Refusal::PermissionDenied, None),
-            );
+            return deny(stage, principal, None, (Refusal::PermissionDenied, None));
         }
     };
     let run = stage.run;
@@ -81,7 +75,6 @@ pub fn emit(
         return deny(
             stage,
             principal,
-            "emit",
             Some(from),
             (Refusal::PermissionDenied, None),
         );
@@ -97,7 +90,6 @@ pub fn emit(
         Outcome::Denied => deny(
             stage,
             principal,
-            "emit",
             Some(from),
             (Refusal::SignalNotAllowed, None),
         ),
@@ -216,7 +208,7 @@ fn tell_parent(stage: &mut Stage<'_>, from: WorkspaceId, signal: SignalId) {
 }
 
 /// A parent that is paused or being replaced hears later; an ended one never.
-fn listens(state: State) -> bool {
+pub fn listens(state: State) -> bool {
     !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
 }
 

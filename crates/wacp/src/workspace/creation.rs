@@ -37,17 +37,11 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
             };
             let allowed = user::check(stage.run, user, own, any, Some(owner));
             if let Err(denial) = allowed.and(place) {
-                return crate::role::delegation::deny(
-                    stage,
-                    principal,
-                    "create_workspace",
-                    Some(parent),
-                    denial,
-                );
+                return crate::role::delegation::deny(stage, principal, Some(parent), denial);
             }
             stage.actor = crate::event::Actor::User(user);
         }
-        _ => managed(stage, principal, "create_workspace", Act::Create, parent)?,
+        _ => managed(stage, principal, Act::Create, parent)?,
     }
     let (owner, originator) = match check(stage, principal, new) {
         Ok(parties) => parties,
@@ -353,7 +347,7 @@ pub fn perform(
 
 /// The agent could not be bound; the runtime says so.
 pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
-    crate::role::delegation::runtime_only(stage, principal, "fail_creation")?;
+    crate::role::delegation::runtime_only(stage, principal)?;
     match stage.run.state_of(id) {
         None => stage.refuse(Refusal::TargetNotFound),
         Some(State::Idle) => {
@@ -370,8 +364,7 @@ pub fn approve_delegation(
     principal: Principal,
     delegate: WorkspaceId,
 ) -> Decision {
-    let action = "approve_delegation";
-    managed(stage, principal, action, Act::Delegate, delegate)?;
+    managed(stage, principal, Act::Delegate, delegate)?;
     let open = match stage.run.living(delegate) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),

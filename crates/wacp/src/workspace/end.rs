@@ -182,7 +182,7 @@ pub fn abort(
     id: WorkspaceId,
     reason: Option<&Text>,
 ) -> Decision {
-    managed(stage, principal, "abort", Act::Abort, id)?;
+    managed(stage, principal, Act::Abort, id)?;
     if id == WorkspaceId::ROOT {
         return stage.refuse(Refusal::RootIsFixed);
     }
@@ -221,7 +221,7 @@ pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
 /// Aborts every member of a group that has not ended. Where aborts are gated,
 /// each member is a question of its own.
 pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
-    coordinator_only(stage, principal, "abort_group", None)?;
+    coordinator_only(stage, principal, None)?;
     let Some(size) = stage.run.group_sizes.get(group) else {
         return stage.refuse(Refusal::UnknownGroup);
     };

@@ -46,7 +46,7 @@ pub fn suspend(
     id: WorkspaceId,
     reason: &Text,
 ) -> Decision {
-    managed(stage, principal, "suspend", Act::Suspend, id)?;
+    managed(stage, principal, Act::Suspend, id)?;
     let before = match pausable(stage, id) {
         Ok(state) => state,
         Err(refusal) => return stage.refuse(refusal),
@@ -77,7 +77,7 @@ fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, abo
 }
 
 pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
-    managed(stage, principal, "resume", Act::Suspend, id)?;
+    managed(stage, principal, Act::Suspend, id)?;
     let open = stage.run.living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
         return stage.refuse(Refusal::InvalidState);
@@ -112,7 +112,7 @@ pub fn migrate(
     new_agent: &Text,
     reason: &Text,
 ) -> Decision {
-    coordinator_only(stage, principal, "migrate", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     if let Err(refusal) = pausable(stage, id) {
         return stage.refuse(refusal);
     }
@@ -148,7 +148,7 @@ pub fn complete_migration(
     principal: Principal,
     id: WorkspaceId,
 ) -> Decision {
-    runtime_only(stage, principal, "complete_migration")?;
+    runtime_only(stage, principal)?;
     let open = stage.run.living(id)?;
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
@@ -175,7 +175,7 @@ pub fn fail_migration(
     id: WorkspaceId,
     error: &Text,
 ) -> Decision {
-    runtime_only(stage, principal, "fail_migration")?;
+    runtime_only(stage, principal)?;
     let open = stage.run.living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
         return stage.refuse(Refusal::InvalidState);

@@ -106,6 +106,6 @@ pub fn read(
     };
     match allowed {
         Ok(()) => Ok(()),
-        Err(denial) => deny(stage, principal, "read", Some(target), denial),
+        Err(denial) => deny(stage, principal, Some(target), denial),
     }
 }
