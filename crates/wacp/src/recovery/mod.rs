@@ -11,8 +11,10 @@ use crate::{
     apply,
     command::Principal,
     envelope::{self, Progress},
-    event::{Actor, Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
-    id::{Party, WorkspaceId},
+    event::{
+        Actor, CapabilityGranted, Entry, Event, Holder, RecoveryCompleted, Scope, SystemDegraded,
+    },
+    id::{Party, TaskId, UserId, WorkspaceId},
     integration::Mode,
     rejection::Refusal,
     role::{Text, delegation::runtime_only},
@@ -107,14 +109,28 @@ fn names_lost(run: &Run, entry: &Entry) -> bool {
     {
         return true;
     }
+    let person = |user: UserId| stranger(Party::User(user));
+    let work = |task: TaskId| is_lost(task.0, run.tasks.len());
     match &entry.event {
+        Event::CapabilityGranted(CapabilityGranted {
+            holder: Holder::User(user),
+            ..
+        }) => person(*user),
+        Event::CapabilityRevoked(e) => person(e.user),
+        Event::AuthenticationSucceeded(e) => person(e.user),
+        Event::UserSuspended(e) => person(e.user),
+        Event::UserBlocked(e) => person(e.user),
+        Event::UserDeactivated(e) => person(e.user),
+        Event::TaskApproved(e) => work(e.task),
+        Event::TaskAssigned(e) => work(e.task),
+        Event::TaskStatusChanged(e) => work(e.task),
         Event::WorkspaceCreated(e) => {
             e.workspace.0 as usize > run.workspaces.len()
                 || stranger(e.owner)
                 || stranger(e.originator)
-                || e.task.is_some_and(|task| is_lost(task.0, run.tasks.len()))
+                || e.task.is_some_and(work)
         }
-        Event::WorkspaceOwnershipTransferred(e) => stranger(Party::User(e.to_user)),
+        Event::WorkspaceOwnershipTransferred(e) => person(e.to_user),
         Event::EnvelopeCreated(e) => stranger(e.originator),
         Event::UserCreated(e) => e.user.0 as usize > run.users.len(),
         Event::GraphCreated(e) => e.graph.0 as usize > run.graphs.len(),
