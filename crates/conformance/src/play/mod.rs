@@ -183,11 +183,17 @@ impl Player {
         let args = Args::new(table, &names);
         let mark = self.mark();
         if let Some(after) = args.get("after") {
-            let Some(us) = after.as_str().and_then(duration) else {
+            let text = after.as_str().unwrap_or_default();
+            let back = text.strip_prefix('-');
+            let Some(us) = duration(back.unwrap_or(text)) else {
                 return broken("`after` must be a length of time");
             };
             let quietly = args.get("unticked") == Some(&Value::Bool(true));
-            self.pass(us, quietly)?;
+            match back {
+                // A clock that is set back: nothing becomes due by that.
+                Some(_) => self.now = Micros(self.now.0 - us as i64),
+                None => self.pass(us, quietly)?,
+            }
         }
         let by = args.get("by").and_then(Value::as_str);
         let name = args.get("do").and_then(Value::as_str);
