@@ -6,13 +6,13 @@ use crate::{
     checkpoint,
     command::{Command, Order, Principal},
     compaction, envelope, escalation,
-    event::{Actor, Entry},
+    event::{Actor, CapabilityDenied, Entry},
     gate,
     id::WorkspaceId,
     integration, integrity, query, recovery,
     rejection::{Refusal, Rejection},
-    right, role,
-    role::delegation::deny,
+    right,
+    role::{self, Text, delegation::deny},
     signal,
     stage::{Decision, Stage},
     state::Run,
@@ -39,7 +39,7 @@ pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejec
         may_proceed(&stage, &order.command)?;
     }
     if run.setup.is_some() {
-        is_known(run, principal)?;
+        is_known(&mut stage, principal, &order.command)?;
     }
     dispatch(&mut stage, principal, &order.command)?;
     Ok(stage.finish())
@@ -78,13 +78,25 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nobody acts who was not authenticated as someone of this run (WACP §11.8).
-fn is_known(run: &Run, principal: Principal) -> Result<(), Refusal> {
-    match principal {
-        Principal::Agent(id) if run.workspace(id).is_none() => Err(Refusal::TargetNotFound),
-        Principal::User(user) if run.user(user).is_none() => Err(Refusal::UnknownUser),
-        _ => Ok(()),
-    }
+/// Nobody acts who was not authenticated as someone of this run (WACP §11.8);
+/// that somebody tried is on the trail.
+fn is_known(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> Decision {
+    let reason = match principal {
+        Principal::Agent(id) if stage.run.workspace(id).is_none() => Refusal::TargetNotFound,
+        Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
+        _ => return Ok(()),
+    };
+    stage.push_protocol(
+        None,
+        CapabilityDenied {
+            action: Text::from(command.name()),
+            capability: None,
+            holder: None,
+            reason,
+            target: None,
+        },
+    );
+    stage.refuse(reason)
 }
 
 fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision {

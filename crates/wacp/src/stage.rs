@@ -42,6 +42,10 @@ pub struct Stage<'a> {
     pub answered_gates: BTreeSet<GateId>,
     pub answered_escalations: BTreeSet<SignalId>,
     /// Envelopes that left their inbox in this decision.
+    /// Envelopes that were delivered a moment ago.
+    pub arrived: BTreeSet<EnvelopeId>,
+    /// Signals whose delivery was put together a moment ago.
+    pub told: BTreeSet<SignalId>,
     pub gone: BTreeSet<EnvelopeId>,
     /// Send-once rights used up or given away in this decision.
     pub spent_rights: BTreeSet<RightId>,
@@ -91,6 +95,8 @@ impl<'a> Stage<'a> {
             tasks: BTreeMap::new(),
             answered_gates: BTreeSet::new(),
             answered_escalations: BTreeSet::new(),
+            arrived: BTreeSet::new(),
+            told: BTreeSet::new(),
             gone: BTreeSet::new(),
             spent_rights: BTreeSet::new(),
             adopted: BTreeSet::new(),

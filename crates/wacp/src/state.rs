@@ -241,6 +241,13 @@ impl Run {
         self.open(WorkspaceId::ROOT).is_some()
     }
 
+    /// Whether a workspace only watches.
+    pub fn is_observer(&self, id: WorkspaceId) -> bool {
+        let role = self.workspace(id).map(Slot::role);
+        let permissions = role.and_then(|role| self.permissions(role));
+        permissions.is_some_and(|permissions| permissions.base == BaseRole::Observer)
+    }
+
     /// What a role may do in this run.
     pub fn permissions(&self, role: Role) -> Option<&Permissions> {
         let setup = self.setup.as_deref()?;

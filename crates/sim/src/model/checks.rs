@@ -5,7 +5,7 @@ use wacp::{
     gate::{GateType, Subject},
     id::{ConflictId, Party, TaskId, UserId, WorkspaceId},
     integration::Resolution,
-    role::Text,
+    role::{Role, Text},
     signal::SignalType,
     user::{Capability, UserState},
     workspace::{MAX_TEXT, NewWorkspace, WindDown, lifecycle::State},
@@ -120,6 +120,8 @@ impl Model {
         let orphan = self.space(id).is_some_and(movable);
         let apt = parent != ROOT && self.state(parent).is_some_and(is_at_work);
         expect.rule(!orphan || !apt, Refusal::InvalidState);
+        let watches = self.space(parent).is_some_and(|s| s.role == Role::Observer);
+        expect.rule(watches, Refusal::InvalidStructure);
         expect.rule(is_long(reason), Refusal::TooLong);
         expect
     }
@@ -129,6 +131,11 @@ impl Model {
         self.living(new.parent, &mut expect);
         expect.rule(!self.works(new.parent), Refusal::InvalidState);
         expect.rule(!rules::is_role(new.role), Refusal::UnknownRole);
+        // Nothing is merged into who only watches.
+        let watches = self
+            .space(new.parent)
+            .is_some_and(|s| s.role == Role::Observer);
+        expect.rule(watches, Refusal::InvalidStructure);
         expect.rules(self.parties(by, new).err());
         if let Principal::Agent(delegate) = by {
             let may = self.open(delegate).is_some_and(|s| s.may_make_delegates);

@@ -133,7 +133,9 @@ impl Model {
     /// Nobody answered in time.
     pub(super) fn fall_back(&mut self, question: Question, facts: &mut Facts) {
         self.gates.retain(|other| other.id != question.id);
-        if question.fallback == Fallback::Approve && !self.is_possible(&question, facts) {
+        // What is hindered for now stays a question, unless silence is a yes.
+        let may_be_void = question.fallback == Fallback::Approve || facts.is_void(question.id);
+        if may_be_void && !self.is_possible(&question, facts) {
             return;
         }
         // A plan or a letter is never proposed again, a merge, a resolution or

@@ -67,7 +67,7 @@ impl Model {
         let merge = (GateType::Integration, Subject::Workspace(id));
         self.settled
             .retain(|(kind, subject, _)| (*kind, *subject) != merge);
-        self.take_up(merge.0, merge.1);
+        self.drop_questions(|question| (question.gate_type, question.subject) == merge);
         self.spaces[id.0 as usize].parent = Some(parent);
     }
 

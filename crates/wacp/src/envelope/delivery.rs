@@ -67,6 +67,7 @@ pub fn deliver(
     rights: &[(RightKind, WorkspaceId)],
     payload: Option<Content>,
 ) {
+    stage.arrived.insert(envelope);
     stage.push_protocol(
         Some(to),
         EnvelopeDelivered {
@@ -131,10 +132,17 @@ pub fn drain_with(
         .filter(|(id, _)| Some(*id) != gone && !stage.gone.contains(id))
         .collect();
     // Whatever arrives after a blocking one waits for it, older or not.
-    if waiting.iter().any(|(_, pending)| pending.blocks_inbox()) {
+    let blocks = |(id, pending): &(EnvelopeId, &Pending)| {
+        let arrived = pending.priority == Priority::Blocking && stage.arrived.contains(id);
+        arrived || pending.blocks_inbox()
+    };
+    if waiting.iter().any(blocks) {
         return;
     }
     for (id, pending) in waiting {
+        if stage.arrived.contains(&id) {
+            continue;
+        }
         let (progress, payload) = match released {
             Some((free, payload)) if free == id => (Progress::Queued, payload),
             _ => (pending.progress, None),

@@ -190,13 +190,19 @@ pub fn answer(
         return deny(stage, principal, "answer_escalation", Some(id), denial);
     }
     stage.actor = Actor::User(user);
+    // Answered, whatever the answer leads to.
+    stage.answered_escalations.insert(signal);
     let mut sent = None;
     let response = match answer {
         Answer::Envelope {
             envelope_type,
             payload,
         } => {
-            let new = NewEnvelope::to(id, *envelope_type, *payload);
+            // What a person writes comes without a proof: their sign-in is it.
+            let new = NewEnvelope {
+                proof: None,
+                ..NewEnvelope::to(id, *envelope_type, *payload)
+            };
             // Feedback was asked for; anything else is of their own accord.
             let may = match envelope_type {
                 EnvelopeType::Feedback => Ok(()),
@@ -211,7 +217,6 @@ pub fn answer(
         Answer::Abort => Response::Abort,
         Answer::Delegate => Response::Delegation,
     };
-    stage.answered_escalations.insert(signal);
     stage.push(
         Some(id),
         EscalationResolved {

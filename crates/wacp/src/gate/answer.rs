@@ -406,7 +406,9 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
     let Some(gate) = run.gates.get(&id) else {
         return;
     };
-    if gate.fallback == Fallback::Approve && !is_possible(stage, gate, None) {
+    // What is only hindered for now is no less a question; silence cannot wait.
+    let waits = gate.fallback != Fallback::Approve && hindrance(run, gate, None).is_some();
+    if !waits && !is_possible(stage, gate, None) {
         invalidate(stage, Some(id));
         return;
     }

@@ -399,6 +399,13 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
     );
 }
 
+/// Elsewhere a merge is another question.
+pub fn invalidate_merge(stage: &mut Stage<'_>, id: WorkspaceId) {
+    let key = (GateType::Integration, Subject::Workspace(id));
+    let gate = stage.run.gate_subjects.get(&key).copied();
+    invalidate(stage, gate);
+}
+
 /// The questions about salvaging what a workspace left.
 pub fn salvages(id: WorkspaceId) -> RangeInclusive<(GateType, Subject)> {
     let (first, last) = (WorkspaceId(0), WorkspaceId(u32::MAX));

@@ -13,7 +13,8 @@
 //! were not created.
 
 use crate::{
-    envelope, escalation,
+    envelope::{self, Progress},
+    escalation,
     event::{Aborted, ResolvedBy, Undeliverable},
     gate::{self, Proposal},
     id::{TaskId, WorkspaceId},
@@ -151,7 +152,8 @@ fn inboxes(stage: &mut Stage<'_>) {
     // to be held and never was gets no further either.
     for ((to, id), pending) in &run.inboxes {
         let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
-        let refused = pending.unasked || pending.gate().is_some_and(|gate| !asks(gate));
+        let unasked = pending.unasked && pending.progress == Progress::Queued;
+        let refused = unasked || pending.gate().is_some_and(|gate| !asks(gate));
         if refused && !stage.gone.contains(id) {
             let reason = Refusal::GateRejectedByFallback;
             envelope::reject_pending(stage, *to, *id, pending, reason);
@@ -200,7 +202,8 @@ fn drafts(stage: &mut Stage<'_>) {
         return;
     }
     for (at, task) in run.tasks.iter().enumerate() {
-        if task.status == Status::Draft && task.gate.is_none() {
+        let works = task.workspace.is_some_and(|id| run.open(id).is_some());
+        if task.status == Status::Draft && task.gate.is_none() && !works {
             task::graph::ask_again(stage, TaskId(at as u32), task);
         }
     }
@@ -231,7 +234,12 @@ fn tasks(stage: &mut Stage<'_>) {
             Slot::Ended(_) => {
                 task::set_status(stage, task, Status::Integrated, Some(workspace));
             }
-            Slot::Open(_) => {}
+            Slot::Open(open) => {
+                task::set_status(stage, task, Status::Assigned, Some(workspace));
+                if open.state != State::Idle {
+                    task::set_status(stage, task, Status::InProgress, Some(workspace));
+                }
+            }
         }
     }
 }

@@ -192,7 +192,16 @@ fn listens(state: State) -> bool {
     !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
 }
 
-fn deliver(stage: &mut Stage<'_>, delivered_to: WorkspaceId, from: WorkspaceId, signal: SignalId) {
+/// Once in a decision, and says whether.
+fn deliver(
+    stage: &mut Stage<'_>,
+    delivered_to: WorkspaceId,
+    from: WorkspaceId,
+    signal: SignalId,
+) -> bool {
+    if !stage.told.insert(signal) {
+        return false;
+    }
     stage.push_protocol(
         Some(delivered_to),
         SignalDelivered {
@@ -201,6 +210,7 @@ fn deliver(stage: &mut Stage<'_>, delivered_to: WorkspaceId, from: WorkspaceId, 
             signal,
         },
     );
+    true
 }
 
 /// Delivers what waited, in the order of emission.
@@ -209,10 +219,23 @@ pub fn deliver_queued(stage: &mut Stage<'_>, parent: WorkspaceId) -> u32 {
     let range = (parent, SignalId(0))..=(parent, SignalId(u64::MAX));
     let mut count = 0;
     for ((_, signal), from) in run.queued_signals.range(range) {
-        deliver(stage, parent, *from, *signal);
-        count += 1;
+        count += u32::from(deliver(stage, parent, *from, *signal));
     }
     count
+}
+
+/// What a workspace that ends did not hear any more the root hears: no signal is
+/// dropped (WACP §10.4).
+pub fn pass_on(stage: &mut Stage<'_>, ended: WorkspaceId) {
+    let run = stage.run;
+    let root = WorkspaceId::ROOT;
+    if ended == root || !stage.state_of(root).is_some_and(listens) {
+        return;
+    }
+    let range = (ended, SignalId(0))..=(ended, SignalId(u64::MAX));
+    for ((_, signal), from) in run.queued_signals.range(range) {
+        deliver(stage, root, *from, *signal);
+    }
 }
 
 /// What a workspace said and its old parent did not hear goes to the new one.

@@ -170,7 +170,9 @@ pub fn is_ready(run: &Run, task: &Task) -> bool {
 /// Whether a workspace may be created for the task now.
 pub fn is_dispatchable(run: &Run, id: TaskId) -> Result<(), Refusal> {
     let task = run.task(id).ok_or(Refusal::UnknownTask)?;
-    if task.status != Status::Pending {
+    // Two never work on one task, whatever a crash left of its status.
+    let works = task.workspace.is_some_and(|id| run.open(id).is_some());
+    if task.status != Status::Pending || works {
         return Err(Refusal::InvalidTaskStatus);
     }
     if !is_ready(run, task) {

@@ -108,8 +108,10 @@ pub fn check(
         .filter(|_| new.role != Role::Coordinator)
         .ok_or(Refusal::UnknownRole)?;
     check_shape(new)?;
-    // Who only watches changes nothing, through others neither (WACP §5.2).
-    if new.delegate && permissions.base == BaseRole::Observer {
+    // Who only watches changes nothing, through others neither (WACP §5.2): it
+    // is no delegate, and nothing is merged into it.
+    let watches = new.delegate && permissions.base == BaseRole::Observer;
+    if watches || run.is_observer(new.parent) {
         return Err(Refusal::InvalidStructure);
     }
     // An agent's identity names one agent (WACP §11.3): it works in one

@@ -64,6 +64,7 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     for child in children {
         part(stage, id, child);
     }
+    signal::pass_on(stage, id);
 }
 
 /// A child whose parent has failed fails too, or is handed to the root.
@@ -118,11 +119,13 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
         Some(state) if state.is_terminal() => return,
         // Its conflict is about a merge into a parent that takes no more.
         Some(State::Conflicted) => {
+            stage.adopted.insert(child);
             stage.as_protocol(|stage| fail(stage, child, Reason::ParentFailed));
             return;
         }
         Some(_) => {}
     }
+    gate::invalidate_merge(stage, child);
     stage.push_protocol(
         Some(child),
         WorkspaceReparented {

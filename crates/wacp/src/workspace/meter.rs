@@ -48,8 +48,8 @@ pub fn measure(
         );
     }
     stage.actor = crate::event::Actor::Protocol;
-    if stage.run.workspace(id).is_none() {
-        return stage.refuse(Refusal::TargetNotFound);
+    if let Err(refusal) = stage.run.living(id) {
+        return stage.refuse(refusal);
     }
     if !totals.is_known_to(principal) {
         return stage.refuse(Refusal::InvalidStructure);

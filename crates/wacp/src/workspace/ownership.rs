@@ -6,6 +6,7 @@
 use crate::{
     command::Principal,
     event::{WorkspaceOwnershipTransferred, WorkspaceReparented},
+    gate,
     id::{UserId, WorkspaceId},
     rejection::Refusal,
     right,
@@ -71,6 +72,7 @@ pub fn reparent(
     if is_long(reason) {
         return stage.refuse(Refusal::TooLong);
     }
+    gate::invalidate_merge(stage, id);
     stage.push(
         Some(id),
         WorkspaceReparented {
@@ -120,6 +122,9 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     }
     if !matches!(above.state, State::Active | State::Blocked) {
         return Err(Refusal::InvalidState);
+    }
+    if run.is_observer(parent) {
+        return Err(Refusal::InvalidStructure);
     }
     if run.depth(parent) + 1 + height(stage, id) > MAX_DEPTH {
         return Err(Refusal::TreeTooDeep);

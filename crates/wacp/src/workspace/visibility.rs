@@ -11,9 +11,9 @@ use crate::{
     rejection::Refusal,
     role::{Text, delegation::deny},
     stage::{Decision, Stage},
-    state::{Run, Slot},
+    state::Run,
     user::{Capability, check},
-    workspace::Seen,
+    workspace::{Seen, lifecycle::State},
 };
 
 fn covers(grant: &str, resource: &str) -> bool {
@@ -82,10 +82,11 @@ pub fn read(
                 Some(resource) => sees(run, viewer, target) || is_shown(run, viewer, resource),
                 None => sees(run, viewer, target),
             };
-            let open = run
-                .workspace(viewer)
-                .is_some_and(|slot| matches!(slot, Slot::Open(_)));
-            if may && open {
+            // Whose agent is unbound reads nothing.
+            let bound = run
+                .open(viewer)
+                .is_some_and(|open| !matches!(open.state, State::Suspended | State::Migrating));
+            if may && bound {
                 Ok(())
             } else {
                 Err((Refusal::PermissionDenied, None))

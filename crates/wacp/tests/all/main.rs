@@ -9,6 +9,7 @@ mod highway;
 mod integrating;
 mod messages;
 mod people;
+mod probe;
 mod recovering;
 mod resources;
 mod states;

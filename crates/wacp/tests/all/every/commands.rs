@@ -61,7 +61,7 @@ const COMMANDS: &str = "
     create_child       s    +      +       s         s         s           s          t      t
     report_usage       s    +      +       s         s         s           s          t      t
     acknowledge        u    +      +       s         s         +           +          t      t
-    meter_usage        +    +      +       +         +         +           +          +      +
+    meter_usage        +    +      +       +         +         +           +          t      t
     report_violation   +    +      +       +         +         +           +          +      +
     reparent           +    +      +       +         +         +           s          t      t
     reparent_to        s    +      +       s         s         s           s          t      t
