@@ -198,30 +198,47 @@ pub fn repeated(order: &Table) -> Vec<Table> {
     orders.collect()
 }
 
+/// A long text or list, if that is what the table is.
+fn long(value: &Value, row: &impl Fn(u64) -> Row) -> Option<Value> {
+    let table = value.as_object().filter(|table| table.len() == 2)?;
+    let (one, times) = (table.get("repeat")?, table.get("times")?.as_u64()?);
+    Some(match one {
+        Value::String(text) => Value::String(text.repeat(times as usize)),
+        one => {
+            let copies = (1..=times).flat_map(|n| {
+                let mut copy = one.clone();
+                fill(&mut copy, &row(n));
+                match copy {
+                    Value::Array(items) => items,
+                    item => vec![item],
+                }
+            });
+            Value::Array(copies.collect())
+        }
+    })
+}
+
 fn lengthen(value: &mut Value, row: &impl Fn(u64) -> Row) {
-    if let Value::Object(table) = value
-        && let (2, Some(one), Some(times)) = (
-            table.len(),
-            table.get("repeat"),
-            table.get("times").and_then(Value::as_u64),
-        )
-    {
-        *value = match one {
-            Value::String(text) => Value::String(text.repeat(times as usize)),
-            one => Value::Array(
-                (1..=times)
-                    .map(|n| {
-                        let mut copy = one.clone();
-                        fill(&mut copy, &row(n));
-                        copy
-                    })
-                    .collect(),
-            ),
-        };
+    if let Some(long) = long(value, row) {
+        *value = long;
         return;
     }
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| lengthen(item, row)),
+        // A long list in a list is a part of it.
+        Value::Array(items) => {
+            let parts =
+                std::mem::take(items)
+                    .into_iter()
+                    .flat_map(|mut item| match long(&item, row) {
+                        Some(Value::Array(items)) => items,
+                        Some(text) => vec![text],
+                        None => {
+                            lengthen(&mut item, row);
+                            vec![item]
+                        }
+                    });
+            *items = parts.collect();
+        }
         Value::Object(table) => table.values_mut().for_each(|item| lengthen(item, row)),
         _ => {}
     }
@@ -316,7 +333,8 @@ mod tests {
     #[test]
     fn an_order_and_a_list_can_be_repeated() {
         let order = serde_json::json!({"times": 2, "to": "w$n", "from": "w$m",
-            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2}});
+            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2},
+            "words": [{"repeat": ["t", "u"], "times": 2}, "last"]});
         let Value::Object(order) = order else {
             panic!("a table");
         };
@@ -328,6 +346,10 @@ mod tests {
         );
         assert_eq!(orders[0]["list"].as_array().map(Vec::len), Some(3));
         assert_eq!(orders[0]["text"], "abab");
+        assert_eq!(
+            orders[0]["words"],
+            serde_json::json!(["t", "u", "t", "u", "last"])
+        );
     }
 
     #[test]

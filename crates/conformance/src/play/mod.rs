@@ -169,6 +169,9 @@ impl Player {
             match one.get("orders").and_then(Value::as_array) {
                 None => self.one_order(&one, must)?,
                 Some(orders) => {
+                    if let Some(key) = one.keys().find(|key| *key != "orders") {
+                        return broken(format!("nobody reads `{key}` beside `orders`"));
+                    }
                     for inner in orders.iter().filter_map(Value::as_object) {
                         self.order(inner, must)?;
                     }
