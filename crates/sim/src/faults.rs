@@ -61,8 +61,14 @@ impl World {
                 quarantined: 0,
             },
         );
+        let before = self.log.len();
         if let Some(refusal) = self.give(recover)? {
             return Err(Wrong::new(RESTART, format!("recovery refused: {refusal}")));
+        }
+        // Every commit was whole: nothing is left to make good.
+        if self.log.len() != before + 1 {
+            let sentence = format!("{} entries to recover a whole run", self.log.len() - before);
+            return Err(Wrong::new(RESTART, sentence));
         }
         recovers_once(&self.run, self.now)
     }

@@ -56,16 +56,6 @@ impl Order {
     pub fn new(principal: Principal, command: Command) -> Order {
         Order { principal, command }
     }
-
-    /// Which of two waiting orders goes first: aborts, then the runtime's own
-    /// failures, then everything else in the order received (WACP §6.7).
-    pub fn precedence(&self) -> u8 {
-        match self.command {
-            Command::Abort { .. } | Command::AbortGroup { .. } => 0,
-            Command::Tick | Command::ShutDown { .. } | Command::MeterUsage { .. } => 1,
-            _ => 2,
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,14 @@
 //! Every gate is resolved, once: by a person, by its fallback in time, or by
-//! the runtime when the question has become idle (WACP §8.1, §8.4).
+//! the runtime when the question has become idle (WACP §8.1, §8.4). So is every
+//! escalation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trail::Micros;
 use wacp::{
     Entry, Event,
     event::{GateResolved, Resolver},
-    id::GateId,
+    id::{GateId, SignalId},
 };
 
 use super::{Checker, Verdict, View, ensure};
@@ -18,6 +19,7 @@ pub struct Gates {
     pending: BTreeMap<GateId, Option<Micros>>,
     /// Whose time is over.
     overdue: Option<GateId>,
+    escalated: BTreeSet<SignalId>,
 }
 
 impl Gates {
@@ -62,6 +64,13 @@ impl Checker for Gates {
                 })
             }
             Event::GateResolved(e) => self.resolved(e),
+            Event::EscalationReceived(e) => {
+                self.escalated.insert(e.signal);
+                Ok(())
+            }
+            Event::EscalationResolved(e) => ensure(self.escalated.remove(&e.signal), || {
+                format!("{} is answered and was not asked", e.signal)
+            }),
             _ => Ok(()),
         }
     }
@@ -69,6 +78,9 @@ impl Checker for Gates {
     fn interval(&mut self, view: &View<'_>) -> Verdict {
         ensure(view.run.gates.keys().eq(self.pending.keys()), || {
             "other gates wait than the trail says".to_owned()
+        })?;
+        ensure(view.run.escalations.keys().eq(&self.escalated), || {
+            "other escalations wait than the trail says".to_owned()
         })
     }
 
@@ -92,6 +104,7 @@ mod tests {
     #[test]
     fn an_answer_twice_or_to_nothing_is_seen() {
         history::twice::<Gates>(|e| matches!(e, Event::GateResolved(_)));
+        history::twice::<Gates>(|e| matches!(e, Event::EscalationResolved(_)));
         // A question that still waits at the end is not missed.
         history::doctored::<Gates>(|entries| {
             let answered: Vec<GateId> = entries

@@ -262,6 +262,8 @@ pub struct WorkspaceOwnershipTransferred {
 /// A workspace outlived its parent and hangs under another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceReparented {
+    /// What was measured of it and not written yet: it counts where it was used.
+    pub consumed: Option<Usage>,
     pub new_parent: WorkspaceId,
     pub old_parent: WorkspaceId,
     pub reason: Text,

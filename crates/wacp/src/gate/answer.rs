@@ -203,12 +203,18 @@ fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modificatio
         Proposal::TaskApproval { task, .. } => run
             .task(*task)
             .is_some_and(|task| task.status == task::Status::Draft),
-        Proposal::WorkspaceCreate { by, new, .. } => {
+        // What would be somebody else's by now is another question.
+        Proposal::WorkspaceCreate {
+            by,
+            new,
+            originator,
+            owner,
+        } => {
             let change = match modification {
                 Some(Modification::Workspace(change)) => Some(change),
                 _ => None,
             };
-            creation::check(stage, *by, &changed(new, change)).is_ok()
+            creation::check(stage, *by, &changed(new, change)) == Ok((*owner, *originator))
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
             run.inboxes.contains_key(&(*to, *envelope))
@@ -306,10 +312,10 @@ fn proceed(
         }
         (
             Proposal::WorkspaceCreate {
-                by,
                 new,
                 owner,
                 originator,
+                ..
             },
             change,
         ) => {
@@ -318,11 +324,7 @@ fn proceed(
                 _ => None,
             };
             let new = changed(new, change);
-            let (owner, originator) = match creation::check(stage, *by, &new) {
-                Ok(parties) => parties,
-                Err(_) => (*owner, *originator),
-            };
-            creation::perform(stage, &new, owner, originator);
+            creation::perform(stage, &new, *owner, *originator);
         }
         (Proposal::EnvelopeDelivery { envelope, to, .. }, change) => {
             let payload = match change {

@@ -11,7 +11,7 @@ use crate::{
     apply,
     command::Principal,
     envelope::{self, Progress},
-    event::{Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
+    event::{Actor, Entry, Event, RecoveryCompleted, Scope, SystemDegraded},
     id::{Party, WorkspaceId},
     integration::Mode,
     rejection::Refusal,
@@ -69,7 +69,7 @@ pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebui
         if at == 0 && !is_beginning(entry) {
             return Err(Halt::NoBeginning);
         }
-        if names_lost(&rebuilt.run, &entry.event) {
+        if names_lost(&rebuilt.run, entry) {
             return Err(Halt::LostCreation(at));
         }
         if is_sound(&rebuilt.run, entry) {
@@ -96,13 +96,18 @@ fn is_beginning(entry: &Entry) -> bool {
 /// Whether an entry rests on a creation that is missing. The number of what was
 /// lost would be given out again, with everything that hangs on it: a person's
 /// workspaces, for one.
-fn names_lost(run: &Run, event: &Event) -> bool {
+fn names_lost(run: &Run, entry: &Entry) -> bool {
     let is_lost = |number: u32, known: usize| number as usize >= known;
     let stranger = |party: Party| {
         let user = party.user();
         user.is_some_and(|user| is_lost(user.0, run.users.len()))
     };
-    match event {
+    if let Actor::User(user) = entry.actor
+        && is_lost(user.0, run.users.len())
+    {
+        return true;
+    }
+    match &entry.event {
         Event::WorkspaceCreated(e) => {
             e.workspace.0 as usize > run.workspaces.len()
                 || stranger(e.owner)
@@ -116,7 +121,11 @@ fn names_lost(run: &Run, event: &Event) -> bool {
         Event::TaskCreated(e) => {
             e.task.0 as usize > run.tasks.len() || is_lost(e.graph.0, run.graphs.len())
         }
-        _ => false,
+        // The next number is given out next; one far beyond is only nonsense.
+        _ => {
+            let next = run.workspaces.len();
+            entry.workspace.is_some_and(|id| id.0 as usize == next)
+        }
     }
 }
 

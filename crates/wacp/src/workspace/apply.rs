@@ -14,7 +14,7 @@ use crate::{
         Ended, Grace, Migration, Seen, Workspace,
         budget::Meter,
         deadline::{reschedule, schedule, unschedule},
-        lifecycle::State,
+        lifecycle::{State, Trigger},
         meter,
     },
 };
@@ -78,15 +78,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 });
             }
         }
-        Event::MigrationCompleted(e) => {
-            if e.old_agent != e.new_agent {
-                run.agents.remove(&e.old_agent);
-            }
-            if let Some(open) = run.open_mut(e.workspace) {
-                open.agent = e.new_agent.clone();
-                open.migration = None;
-            }
-        }
+        Event::MigrationCompleted(e) => migrated(run, e.workspace),
         Event::GracefulTerminationInitiated(e) => {
             let ends = Micros(entry.time.0.saturating_add(e.grace_us as i64));
             reschedule(run, e.workspace, |open| {
@@ -102,6 +94,9 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             }
         }
         Event::WorkspaceReparented(e) => {
+            if let Some(totals) = &e.consumed {
+                meter::raise_all(run, e.workspace, totals);
+            }
             if let Some(old) = run.open(e.workspace).and_then(|open| open.parent) {
                 meter::reserve(run, old, e.workspace, true);
                 run.children.remove(&(old, e.workspace));
@@ -192,6 +187,10 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
         ended(run, e);
         return;
     }
+    // Told just before; but this says it too.
+    if e.trigger == Trigger::MigrationSucceeded {
+        migrated(run, id);
+    }
     reschedule(run, id, |open| {
         if open.state.is_timed() {
             open.timed_us += open.spent(time);
@@ -215,6 +214,20 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
         open.since = time;
     });
     envelope::pause_or_resume(run, id, e.from_state, e.to_state, time);
+}
+
+/// The new agent is in the place of the old one.
+fn migrated(run: &mut Run, id: WorkspaceId) {
+    let Some(open) = run.open_mut(id) else {
+        return;
+    };
+    let Some(migration) = open.migration.take() else {
+        return;
+    };
+    let old = std::mem::replace(&mut open.agent, migration.new_agent.clone());
+    if old != migration.new_agent {
+        run.agents.remove(&old);
+    }
 }
 
 /// Keeps the few dozen bytes and lets everything else go.

@@ -188,6 +188,9 @@ pub fn may_show(run: &Run, user: UserId, seen: &Seen) -> bool {
     user::check(run, user, Some(own), Some(any), owner).is_ok()
 }
 
+/// Every interval of silence is an entry; more of them would only fill the trail.
+const SHORTEST_LIVENESS_US: u64 = 1_000_000;
+
 fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
     if new.timeout_us == 0 {
         return Err(Refusal::TimeoutRequired);
@@ -210,7 +213,8 @@ fn check_shape(new: &NewWorkspace) -> Result<(), Refusal> {
     }
     let content = new.directive.is_acceptable() && new.context.is_none_or(|c| c.is_acceptable());
     let waits = |us: u64| (1..=LONGEST_US).contains(&us);
-    let lasts = waits(new.timeout_us) && new.liveness_us.is_none_or(waits);
+    let hears = |us: u64| (SHORTEST_LIVENESS_US..=LONGEST_US).contains(&us);
+    let lasts = waits(new.timeout_us) && new.liveness_us.is_none_or(hears);
     if !content || !lasts || !new.budget.is_valid() {
         return Err(Refusal::InvalidStructure);
     }

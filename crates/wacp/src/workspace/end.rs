@@ -29,6 +29,7 @@ use crate::{
     workspace::{
         is_long,
         lifecycle::{Reason, State},
+        meter,
     },
 };
 
@@ -119,7 +120,10 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
         Some(state) if state.is_terminal() => return,
         // Its conflict is about a merge into a parent that takes no more.
         Some(State::Conflicted) => {
-            stage.adopted.insert(child);
+            // The root hears of it where the parent cannot.
+            if stage.state_of(old_parent).is_none_or(State::is_terminal) {
+                stage.adopted.insert(child);
+            }
             stage.as_protocol(|stage| fail(stage, child, Reason::ParentFailed));
             return;
         }
@@ -129,6 +133,7 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
     stage.push_protocol(
         Some(child),
         WorkspaceReparented {
+            consumed: meter::unwritten(stage.run, child),
             new_parent: WorkspaceId::ROOT,
             old_parent,
             reason: Text::from(reason),

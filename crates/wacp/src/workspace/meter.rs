@@ -14,7 +14,7 @@ use crate::{
     rejection::Refusal,
     role::delegation::deny,
     stage::{Decision, Stage},
-    state::Run,
+    state::{Run, Slot},
     workspace::{
         budget::{Dimension, Usage},
         end,
@@ -138,6 +138,9 @@ pub fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
 
 /// Stops a workspace that goes on at a limit it reached while it was paused.
 pub fn enforce(stage: &mut Stage<'_>, id: WorkspaceId) {
+    if !can_stop(stage, id) {
+        return;
+    }
     for dimension in Dimension::ALL {
         if dimension != Dimension::WallTime && is_full(stage.run, id, dimension) {
             charge(stage, id, dimension, 0);
@@ -323,7 +326,15 @@ pub(crate) fn consume(run: &mut Run, id: WorkspaceId, dimension: Dimension, more
     }
     let mut at = Some(id);
     let mut freed = 0;
-    while let Some(open) = at.and_then(|id| run.open_mut(id)) {
+    while let Some(slot) = at.and_then(|id| run.workspaces.get_mut(id.0 as usize)) {
+        let open = match slot {
+            Slot::Open(open) => open,
+            // It was used beneath those above all the same.
+            Slot::Ended(ended) => {
+                at = ended.parent.filter(|_| dimension.is_shared());
+                continue;
+            }
+        };
         let Some(meter) = open.meter.as_deref_mut() else {
             break;
         };

@@ -19,6 +19,7 @@ use crate::{
     workspace::{
         MAX_DEPTH, Seen, is_long,
         lifecycle::State,
+        meter,
         visibility::{authority_contains, sees, sees_resource},
     },
 };
@@ -76,6 +77,7 @@ pub fn reparent(
     stage.push(
         Some(id),
         WorkspaceReparented {
+            consumed: meter::unwritten(stage.run, id),
             new_parent: parent,
             old_parent: WorkspaceId::ROOT,
             reason: reason.clone(),

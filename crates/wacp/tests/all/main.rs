@@ -9,7 +9,6 @@ mod highway;
 mod integrating;
 mod messages;
 mod people;
-mod probe;
 mod recovering;
 mod resources;
 mod states;
