@@ -162,7 +162,7 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
 }
 
 /// Whatever is due leads to something, else nothing would ever come after it.
-fn goes_on(run: &Run) -> Result<(), Wrong> {
+pub fn goes_on(run: &Run) -> Result<(), Wrong> {
     let mut run = run.clone();
     for _ in 0..100 {
         let Some(due) = run.next_deadline() else {

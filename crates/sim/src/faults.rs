@@ -210,6 +210,7 @@ impl World {
             return Err(Wrong::new(TWICE, sentence));
         }
         standing::stands(&run).map_err(|sentence| Wrong::new(RESTART, sentence))?;
+        damage::goes_on(&run)?;
         recovers_once(&run, self.now)
     }
 }

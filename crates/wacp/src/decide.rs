@@ -6,7 +6,7 @@ use crate::{
     checkpoint,
     command::{Command, Order, Principal},
     compaction, envelope, escalation,
-    event::{Actor, CapabilityDenied, Entry},
+    event::{CapabilityDenied, Entry},
     gate,
     id::WorkspaceId,
     integration, integrity, query, recovery,
@@ -33,13 +33,13 @@ pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejec
         Principal::Agent(WorkspaceId::ROOT) => Principal::Coordinator,
         other => other,
     };
-    let mut stage = Stage::new(run, Actor::Protocol, now);
-    stage.actor = role::delegation::actor(run, principal);
+    let actor = role::delegation::actor(run, principal);
+    let mut stage = Stage::new(run, actor, order.command.name(), now);
     if !matches!(order.command, Command::StartRun(_)) {
         may_proceed(&stage, &order.command)?;
     }
     if run.setup.is_some() {
-        is_known(&mut stage, principal, &order.command)?;
+        is_known(&mut stage, principal)?;
     }
     dispatch(&mut stage, principal, &order.command)?;
     Ok(stage.finish())
@@ -80,7 +80,7 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
 
 /// Nobody acts who was not authenticated as someone of this run (WACP §11.8);
 /// that somebody tried is on the trail.
-fn is_known(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> Decision {
+fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     let reason = match principal {
         Principal::Agent(id) if stage.run.workspace(id).is_none() => Refusal::TargetNotFound,
         Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
@@ -89,7 +89,7 @@ fn is_known(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> D
     stage.push_protocol(
         None,
         CapabilityDenied {
-            action: Text::from(command.name()),
+            action: Text::from(stage.action),
             capability: None,
             holder: None,
             reason,
@@ -197,15 +197,11 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         C::RetryTask { task } => task::retry(stage, by, *task),
         C::CancelTask { task } => task::cancel(stage, by, *task),
         C::Accept(acceptance) => integration::accept(stage, by, acceptance),
-        C::Revise { workspace } => integration::refuse_work(
-            stage,
-            by,
-            command.name(),
-            *workspace,
-            Reason::RevisionRequired,
-        ),
+        C::Revise { workspace } => {
+            integration::refuse_work(stage, by, *workspace, Reason::RevisionRequired)
+        }
         C::Reject { workspace } => {
-            integration::refuse_work(stage, by, command.name(), *workspace, Reason::Rejected)
+            integration::refuse_work(stage, by, *workspace, Reason::Rejected)
         }
         C::ResolveConflict {
             workspace,
@@ -222,13 +218,7 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         C::CreateCheckpoint(new) => checkpoint::create(stage, by, new),
         C::ReportUsage { totals } => match by {
             Principal::Agent(id) => meter::report(stage, id, totals),
-            _ => deny(
-                stage,
-                by,
-                command.name(),
-                None,
-                (Refusal::PermissionDenied, None),
-            ),
+            _ => deny(stage, by, None, (Refusal::PermissionDenied, None)),
         },
         C::Read {
             workspace,
@@ -302,7 +292,40 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::UserReactivated(_)
         | E::CapabilityGranted(_)
         | E::CapabilityRevoked(_) => user::apply(run, entry),
-        _ => crate::workspace::apply::apply(run, entry),
+        E::WorkspaceCreated(_)
+        | E::WorkspaceStateChanged(_)
+        | E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::BudgetModified(_)
+        | E::PriorityChanged(_)
+        | E::BatchPriorityChanged(_)
+        | E::VisibilityGranted(_)
+        | E::MigrationStarted(_)
+        | E::MigrationCompleted(_)
+        | E::GracefulTerminationInitiated(_)
+        | E::WorkspaceOwnershipTransferred(_)
+        | E::WorkspaceReparented(_) => crate::workspace::apply::apply(run, entry),
+        // What is only told: who was denied, why, and what an entry before or
+        // after this one does.
+        E::WorkspaceRejected(_)
+        | E::LivenessWarning(_)
+        | E::BatchAbort(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionStarted(_)
+        | E::SuspensionResumed(_)
+        | E::GracefulTerminationExpired(_)
+        | E::AuthenticationSucceeded(_)
+        | E::AuthenticationFailed(_)
+        | E::CapabilityDenied(_)
+        | E::CheckpointRejected(_)
+        | E::ResourceDiscrepancy(_)
+        | E::TaskFailed(_)
+        | E::GateTimeout(_)
+        | E::EscalationTimeout(_)
+        | E::SystemDegraded(_)
+        | E::RecoveryCompleted(_)
+        | E::TrailAccessDenied(_)
+        | E::TrailSnapshotCreated(_) => {}
     }
     if let Some(id) = entry.workspace {
         crate::workspace::apply::heard(run, id, entry.time);

@@ -29,6 +29,8 @@ pub struct Stage<'a> {
     pub run: &'a Run,
     /// Who acts; most entries of a command carry this actor.
     pub actor: Actor,
+    /// What is asked for, by the command's name.
+    pub action: &'static str,
     /// The delegate whose order this is, if it is one's.
     pub asker: Option<WorkspaceId>,
     /// When the command is decided.
@@ -82,10 +84,11 @@ macro_rules! number {
 const LATEST: Micros = Micros(1 << 52);
 
 impl<'a> Stage<'a> {
-    pub fn new(run: &'a Run, actor: Actor, now: Micros) -> Stage<'a> {
+    pub fn new(run: &'a Run, actor: Actor, action: &'static str, now: Micros) -> Stage<'a> {
         Stage {
             run,
             actor,
+            action,
             asker: None,
             now: now.min(LATEST).max(run.clock),
             last: run.clock,

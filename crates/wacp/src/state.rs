@@ -21,7 +21,7 @@ use crate::{
     signal::Owed,
     task::{Graph, Task},
     user::User,
-    workspace::{Deadline, Ended, Workspace, lifecycle::State},
+    workspace::{Deadline, Ended, Limits, Workspace, lifecycle::State},
 };
 
 /// A whole run.
@@ -239,6 +239,16 @@ impl Run {
     /// Whether the root exists and has not ended.
     pub fn is_running(&self) -> bool {
         self.open(WorkspaceId::ROOT).is_some()
+    }
+
+    /// What the run was started with.
+    pub fn started(&self) -> Option<&RunStarted> {
+        self.setup.as_deref().map(|setup| &setup.started)
+    }
+
+    pub fn limits(&self) -> Limits {
+        let started = self.started();
+        started.map_or_else(Limits::default, |started| started.limits)
     }
 
     /// Whether a workspace only watches.

@@ -148,7 +148,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
         Principal::Coordinator => WorkspaceId::ROOT,
         _ => {
             let denial = (Refusal::PermissionDenied, None);
-            return deny(stage, principal, "create_checkpoint", None, denial);
+            return deny(stage, principal, None, denial);
         }
     };
     let run = stage.run;
@@ -190,15 +190,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
     // §7.2.5: the signal is the runtime's, not the agent's.
     let reference = Some(Reference::Checkpoint(checkpoint));
     stage.as_protocol(|stage| {
-        signal::record(
-            stage,
-            workspace,
-            SignalType::Checkpoint,
-            None,
-            reference,
-            false,
-            |_| {},
-        );
+        signal::say(stage, workspace, SignalType::Checkpoint, None, reference);
     });
     account(stage, workspace, new);
     Ok(())
@@ -245,7 +237,7 @@ fn bytes(content: Option<Content>, artifacts: &[Artifact]) -> u64 {
 }
 
 fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal> {
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    let started = run.started().ok_or(Refusal::NotStarted)?;
     let open: &Workspace = run.living(id)?;
     if open.state != State::Active {
         return Err(Refusal::InvalidState);
@@ -253,11 +245,7 @@ fn check(run: &Run, id: WorkspaceId, new: &NewCheckpoint) -> Result<(), Refusal>
     if new.check == Check::Invalid || new.proof.is_none() {
         return Err(Refusal::IntegrityViolation);
     }
-    if !setup
-        .started
-        .taxonomy
-        .has_checkpoint_type(new.checkpoint_type)
-    {
+    if !started.taxonomy.has_checkpoint_type(new.checkpoint_type) {
         return Err(Refusal::InvalidType);
     }
     let permissions = run

@@ -61,7 +61,7 @@ pub fn is_essential(event: &Event) -> bool {
 
 /// The runtime has moved entries of a finished workspace.
 pub fn compact(stage: &mut Stage<'_>, principal: Principal, done: &Compaction) -> Decision {
-    runtime_only(stage, principal, "compact")?;
+    runtime_only(stage, principal)?;
     match stage.run.workspace(done.workspace) {
         None => return stage.refuse(Refusal::TargetNotFound),
         Some(Slot::Open(_)) => return stage.refuse(Refusal::NotTerminal),
@@ -103,7 +103,7 @@ pub fn record_snapshot(
     principal: Principal,
     state_hash: trail::Hash,
 ) -> Decision {
-    runtime_only(stage, principal, "record_snapshot")?;
+    runtime_only(stage, principal)?;
     let entries = stage.run.entries;
     stage.push(
         None,

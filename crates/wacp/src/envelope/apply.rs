@@ -83,10 +83,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
 }
 
 fn after(run: &Run, time: Micros, attempt: u8) -> Micros {
-    let base = run
-        .setup
-        .as_deref()
-        .map_or(0, |setup| setup.started.limits.redelivery_base_us);
+    let base = run.limits().redelivery_base_us;
     Micros(time.0.saturating_add(patience_us(base, attempt) as i64))
 }
 

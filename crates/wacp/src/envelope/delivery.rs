@@ -183,7 +183,7 @@ pub fn acknowledge(
     };
     if !own {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "acknowledge", Some(workspace), denial);
+        return deny(stage, principal, Some(workspace), denial);
     }
     let run = stage.run;
     let open = match run.living(workspace) {
@@ -203,15 +203,7 @@ pub fn acknowledge(
     }
     let reference = Some(Reference::Envelope(envelope));
     stage.as_protocol(|stage| {
-        signal::record(
-            stage,
-            workspace,
-            SignalType::Acknowledged,
-            None,
-            reference,
-            false,
-            |_| {},
-        );
+        signal::say(stage, workspace, SignalType::Acknowledged, None, reference);
     });
     stage.gone.insert(envelope);
     if pending.is_some_and(Pending::is_hindrance) {
@@ -243,12 +235,7 @@ pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
         drain(stage, to, Some(envelope));
         return;
     }
-    let base = stage
-        .run
-        .setup
-        .as_deref()
-        .map_or(0, |setup| setup.started.limits.redelivery_base_us);
-    let wait = patience_us(base, attempt + 1);
+    let wait = patience_us(stage.run.limits().redelivery_base_us, attempt + 1);
     let next_at = Micros(stage.next_time().0.saturating_add(wait as i64));
     stage.push(
         Some(to),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Intent, MAX_RIGHTS, NewEnvelope, Origin, Priority, delivery};
+use super::{Intent, MAX_RIGHTS, MAX_WAITING, NewEnvelope, Origin, Priority, delivery};
 use crate::{
     command::Principal,
     content::Content,
@@ -28,7 +28,6 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
             return deny(
                 stage,
                 principal,
-                "send",
                 Some(new.to),
                 (Refusal::PermissionDenied, None),
             );
@@ -133,8 +132,8 @@ pub fn check_sent(run: &Run, from: WorkspaceId, new: &NewEnvelope) -> Result<Use
 
 /// Structure and type, for agents and people alike.
 fn check_shape(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    if !setup.started.taxonomy.has_envelope_type(new.envelope_type) {
+    let started = run.started().ok_or(Refusal::NotStarted)?;
+    if !started.taxonomy.has_envelope_type(new.envelope_type) {
         return Err(Refusal::InvalidType);
     }
     let replies = new.in_reply_to.is_none_or(|id| id.0 < run.next.envelopes);
@@ -145,6 +144,10 @@ fn check_shape(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
 }
 
 fn check_target(run: &Run, to: WorkspaceId) -> Result<(), Refusal> {
+    let waiting = run.open(to).map_or(0, |open| open.hindrances);
+    if waiting >= MAX_WAITING {
+        return Err(Refusal::CapacityExhausted);
+    }
     match run.state_of(to).map(State::inbox) {
         None => Err(Refusal::TargetNotFound),
         Some(Inbox::Gone) => Err(Refusal::TargetTerminal),
@@ -284,7 +287,6 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         return deny(
             stage,
             principal,
-            "inject",
             Some(new.to),
             (Refusal::PermissionDenied, None),
         );
@@ -303,7 +305,7 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         owner,
     );
     if let Err(denial) = allowed {
-        return deny(stage, principal, "inject", Some(new.to), denial);
+        return deny(stage, principal, Some(new.to), denial);
     }
     stage.actor = crate::event::Actor::User(user);
     match check_injection(run, new) {
@@ -346,8 +348,10 @@ fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {
 
 /// Whether people may write of their own accord.
 pub fn may_inject(run: &Run) -> Result<(), Refusal> {
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    match setup.started.highway.injection {
+    match run
+        .started()
+        .is_some_and(|started| started.highway.injection)
+    {
         true => Ok(()),
         false => Err(Refusal::InjectionDisabled),
     }

@@ -96,13 +96,13 @@ pub fn escalate(
     reference: Option<Reference>,
 ) -> Decision {
     let run = stage.run;
-    let Some(setup) = run.setup.as_deref() else {
+    let Some(setting) = run.started().map(|started| started.highway.escalation) else {
         return stage.refuse(Refusal::NotStarted);
     };
-    let setting = setup.started.highway.escalation;
     if !setting.enabled {
         let denial = (Refusal::EscalationDisabled, None);
-        return deny(stage, principal, ACTION, Some(from), denial);
+        stage.action = ACTION;
+        return deny(stage, principal, Some(from), denial);
     }
     if run
         .open(from)
@@ -110,14 +110,12 @@ pub fn escalate(
     {
         return stage.refuse(Refusal::GatePending);
     }
-    let signal = signal::record(
+    let signal = signal::say(
         stage,
         from,
         SignalType::Escalation,
         reason.clone(),
         reference,
-        false,
-        |_| {},
     );
     let owner = run.workspace(from).map_or(Party::System, Slot::owner);
     let person = owner
@@ -164,7 +162,7 @@ pub fn answer(
 ) -> Decision {
     let Principal::User(user) = principal else {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "answer_escalation", None, denial);
+        return deny(stage, principal, None, denial);
     };
     let run = stage.run;
     let Some(escalation) = run.escalations.get(&signal) else {
@@ -187,7 +185,7 @@ pub fn answer(
         ),
     };
     if let Err(denial) = user::check(run, user, own, any, owner) {
-        return deny(stage, principal, "answer_escalation", Some(id), denial);
+        return deny(stage, principal, Some(id), denial);
     }
     stage.actor = Actor::User(user);
     // Answered, whatever the answer leads to.

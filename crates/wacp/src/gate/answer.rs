@@ -37,13 +37,7 @@ pub fn resolve(
     modification: Option<&Modification>,
 ) -> Decision {
     let Principal::User(user) = principal else {
-        return deny(
-            stage,
-            principal,
-            "resolve_gate",
-            None,
-            (Refusal::PermissionDenied, None),
-        );
+        return deny(stage, principal, None, (Refusal::PermissionDenied, None));
     };
     let run = stage.run;
     let Some(gate) = run.gates.get(&id) else {
@@ -55,19 +49,13 @@ pub fn resolve(
         None => (Some(Capability::ViewTrailOwn), None),
     };
     if let Err(denial) = user::check(run, user, own, any, owner(run, gate, user)) {
-        return deny(
-            stage,
-            principal,
-            "resolve_gate",
-            gate.proposal.workspace(),
-            denial,
-        );
+        return deny(stage, principal, gate.proposal.workspace(), denial);
     }
     stage.actor = Actor::User(user);
     if !may_show(run, user, gate, modification) {
         let denial = (Refusal::MissingCapability, Some(Capability::ViewTrailAny));
         let place = gate.proposal.workspace();
-        return deny(stage, principal, "resolve_gate", place, denial);
+        return deny(stage, principal, place, denial);
     }
     if let Err(refusal) = check_modification(stage, gate, answer, modification) {
         return stage.refuse(refusal);
@@ -221,7 +209,7 @@ fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modificatio
         }
         // What would be merged elsewhere than was asked is another question.
         Proposal::Integration { acceptance, by, .. } => {
-            *by == integration::merge::integrator(run, acceptance.workspace)
+            *by == integration::merge::target_of(run, acceptance.workspace)
                 && integration::merge::check(run, acceptance).is_ok()
         }
         Proposal::Salvage {
@@ -455,7 +443,7 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
 
 /// The coordinator takes up a question that was handed to it.
 pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool) -> Decision {
-    coordinator_only(stage, principal, "decide_gate", None)?;
+    coordinator_only(stage, principal, None)?;
     let run = stage.run;
     let Some(gate) = run.escalated_gates.get(&id) else {
         return stage.refuse(Refusal::UnknownGate);

@@ -237,8 +237,8 @@ pub enum Standing {
 
 /// Whether this gate is on in this run.
 pub fn is_on(run: &crate::state::Run, gate_type: GateType) -> bool {
-    let setup = run.setup.as_deref();
-    setup.is_some_and(|setup| setup.started.highway.gate(gate_type).enabled)
+    run.started()
+        .is_some_and(|started| started.highway.gate(gate_type).enabled)
 }
 
 pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
@@ -263,8 +263,7 @@ pub fn guard(
     subject: Subject,
     proposal: Proposal,
 ) -> Result<Verdict, Rejection> {
-    let setup = stage.run.setup.as_deref().ok_or(Refusal::NotStarted)?;
-    if setup.started.highway.gate(gate_type).enabled {
+    if is_on(stage.run, gate_type) {
         ask(stage, gate_type, subject, proposal)
     } else {
         Ok(Verdict::Proceed)
@@ -279,7 +278,7 @@ pub fn ask(
     proposal: Proposal,
 ) -> Result<Verdict, Rejection> {
     let run = stage.run;
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
+    let started = run.started().ok_or(Refusal::NotStarted)?;
     let key = (gate_type, subject);
     if run.gate_subjects.contains_key(&key) {
         return Err(Refusal::GatePending.into());
@@ -291,7 +290,7 @@ pub fn ask(
         }
         return reenter(stage, gate_type, subject, *fallback);
     }
-    let setting = setup.started.highway.gate(gate_type);
+    let setting = started.highway.gate(gate_type);
     let gate = stage.new_gate();
     let workspace = proposal.workspace();
     let (task, graph) = match (&proposal, workspace) {

@@ -1,7 +1,7 @@
 //! How a merge ends without a result: what was asked about its conflicts is asked
 //! no more, each conflict is settled as such, then the merge is over.
 
-use super::{Merge, Mode, merge::integrator};
+use super::{Merge, Mode, merge::target_of};
 use crate::{
     event::{Aborted, ConflictResolved, IntegrationAborted, ResolvedBy},
     gate,
@@ -30,7 +30,7 @@ pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
         // A violation has already ended the merge.
         None if reason == Reason::IntegrityViolation => {}
         None => {
-            let target = integrator(run, id);
+            let target = target_of(run, id);
             aborted(stage, id, target, Mode::Normal, Aborted::Failed(reason));
         }
     }

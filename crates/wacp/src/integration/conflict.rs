@@ -49,7 +49,7 @@ pub fn resolve(
     conflict: ConflictId,
     resolution: &Resolution,
 ) -> Decision {
-    managed(stage, principal, "resolve_conflict", Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     let Some((merge, at)) = find(stage.run, id, conflict) else {
         return stage.refuse(Refusal::UnknownConflict);
     };

@@ -1,8 +1,8 @@
 //! Accepting, and what "layered" finds.
 //!
-//! Two workspaces overlap on a resource if the parent already holds it from an
-//! earlier integration and the agent started from something else than what the
-//! parent holds now. A change that was made on top of what is there, or that
+//! Two workspaces overlap on a resource if the parent already holds it, its own or
+//! from an earlier merge, and the agent started from something else than what
+//! the parent holds now. A change that was made on top of what is there, or that
 //! leads to the very same content, is no conflict.
 
 use std::sync::Arc;
@@ -35,13 +35,13 @@ pub const MAX_CONFLICTS: usize = 256;
 
 pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
     let id = acceptance.workspace;
-    managed(stage, principal, "accept", Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     if let Err(refusal) = check(stage.run, acceptance) {
         return stage.refuse(refusal);
     }
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
-        by: integrator(stage.run, id),
+        by: target_of(stage.run, id),
         checkpoint: register(stage.run, id).and_then(|register| register.last_final()),
     };
     match gate::guard(
@@ -56,8 +56,8 @@ pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptan
     Ok(())
 }
 
-/// The workspace whose agent merges: the parent's.
-pub fn integrator(run: &Run, id: WorkspaceId) -> WorkspaceId {
+/// Where a workspace is merged into: its parent.
+pub fn target_of(run: &Run, id: WorkspaceId) -> WorkspaceId {
     run.workspace(id)
         .and_then(Slot::parent)
         .unwrap_or(WorkspaceId::ROOT)
@@ -79,7 +79,7 @@ pub fn check(run: &Run, acceptance: &Acceptance) -> Result<(), Refusal> {
     }
     check_merge(
         run,
-        integrator(run, id),
+        target_of(run, id),
         acceptance.strategy,
         &acceptance.conflicts,
         acceptance.synthesis.as_deref(),
@@ -154,7 +154,7 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
     let Some(checkpoint) = register(run, id).and_then(|r| r.find(r.last_final()?)) else {
         return;
     };
-    let target = integrator(run, id);
+    let target = target_of(run, id);
     let merge = Merging {
         source: id,
         target,
@@ -208,16 +208,8 @@ impl Merging<'_> {
     pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence, conflicts: usize) {
         let about = Some(Reference::Workspace(self.source));
         // The coordinator's word, or that of the delegate in its place.
-        let integrator = stage.asker.unwrap_or(WorkspaceId::ROOT);
-        signal::record(
-            stage,
-            integrator,
-            SignalType::Integrate,
-            None,
-            about,
-            false,
-            |_| {},
-        );
+        let announcer = stage.asker.unwrap_or(WorkspaceId::ROOT);
+        signal::say(stage, announcer, SignalType::Integrate, None, about);
         stage.push(
             Some(self.source),
             IntegrationStarted {
@@ -300,11 +292,10 @@ impl Merging<'_> {
 pub fn refuse_work(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     id: WorkspaceId,
     reason: Reason,
 ) -> Decision {
-    managed(stage, principal, action, Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     match stage.run.state_of(id) {
         None => stage.refuse(Refusal::TargetNotFound),
         Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),

@@ -5,7 +5,7 @@
 
 use super::{
     Mode, Salvage, Strategy,
-    merge::{Merging, check_merge, integrator},
+    merge::{Merging, check_merge, target_of},
 };
 use crate::{
     checkpoint::{Checkpoint, Confidence, register},
@@ -24,7 +24,7 @@ use crate::{
 
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
-    managed(stage, principal, "salvage", Act::Integrate, id)?;
+    managed(stage, principal, Act::Integrate, id)?;
     let (by, checkpoint) = match check(stage.run, salvage) {
         Ok((target, checkpoint)) => (target, checkpoint.id),
         Err(refusal) => return stage.refuse(refusal),
@@ -35,7 +35,7 @@ pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -
         && !stage.run.is_beneath(by, delegate)
     {
         let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, "salvage", Some(id), denial);
+        return deny(stage, principal, Some(id), denial);
     }
     let proposal = Proposal::Salvage {
         by,
@@ -74,7 +74,7 @@ pub fn check<'a>(
         .and_then(|id| register.find(id))
         .ok_or(Refusal::UnknownCheckpoint)?;
     // In place of a parent that has ended, the root takes it.
-    let parent = integrator(run, id);
+    let parent = target_of(run, id);
     let target = run.open(parent).map_or(WorkspaceId::ROOT, |_| parent);
     let synthesis = salvage.synthesis.as_deref();
     check_merge(run, target, salvage.strategy, &salvage.conflicts, synthesis)?;

@@ -146,7 +146,7 @@ pub fn report(
     workspace: WorkspaceId,
     subject: Damaged,
 ) -> Decision {
-    runtime_only(stage, principal, "report_violation")?;
+    runtime_only(stage, principal)?;
     let run = stage.run;
     if run.workspace(workspace).is_none() {
         return stage.refuse(Refusal::TargetNotFound);

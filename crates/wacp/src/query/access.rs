@@ -113,7 +113,7 @@ pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<Workspac
         // Who is nobody of the run holds nothing; the attempt is on the trail.
         _ => {
             let denial = (Refusal::OutOfScope, None);
-            return deny(stage, principal, "read_trail", target, denial);
+            return deny(stage, principal, target, denial);
         }
     };
     stage.push(place, TrailAccessDenied { holder, target });

@@ -18,7 +18,7 @@ use crate::{
     role::{Text, delegation::runtime_only},
     signal,
     stage::{Decision, Stage},
-    state::{Run, Slot},
+    state::Run,
     workspace::{
         LARGEST, is_long,
         lifecycle::{State, is_allowed},
@@ -199,7 +199,7 @@ pub fn recover(
     examined: u64,
     quarantined: u64,
 ) -> Decision {
-    runtime_only(stage, principal, "recover")?;
+    runtime_only(stage, principal)?;
     let run = stage.run;
     let mut report = RecoveryCompleted {
         downtime_us: downtime_us.min(LARGEST),
@@ -221,10 +221,7 @@ pub fn recover(
         .collect();
     parents.dedup();
     for parent in parents {
-        let listens = stage.state_of(parent).is_some_and(|state| {
-            !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
-        });
-        if listens {
+        if stage.state_of(parent).is_some_and(signal::listens) {
             report.signals_requeued += signal::deliver_queued(stage, parent);
         }
     }
@@ -252,16 +249,11 @@ pub fn report_degradation(
     coordinator_action: Option<&Text>,
     affected: &Arc<[WorkspaceId]>,
 ) -> Decision {
-    runtime_only(stage, principal, "report_degradation")?;
+    runtime_only(stage, principal)?;
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
         return stage.refuse(Refusal::TooLong);
     }
-    if !affected.iter().all(|id| {
-        matches!(
-            stage.run.workspace(*id),
-            Some(Slot::Open(_) | Slot::Ended(_))
-        )
-    }) {
+    if !affected.iter().all(|id| stage.run.workspace(*id).is_some()) {
         return stage.refuse(Refusal::TargetNotFound);
     }
     stage.push(

@@ -110,7 +110,7 @@ pub fn grant(
     target: WorkspaceId,
     kind: RightKind,
 ) -> Decision {
-    coordinator_only(stage, principal, "create_right", Some(holder))?;
+    coordinator_only(stage, principal, Some(holder))?;
     if let Err(refusal) = both_open(stage.run, holder, target) {
         return stage.refuse(refusal);
     }
@@ -139,7 +139,7 @@ pub fn revoke(
     target: WorkspaceId,
     kind: RightKind,
 ) -> Decision {
-    coordinator_only(stage, principal, "revoke_right", Some(holder))?;
+    coordinator_only(stage, principal, Some(holder))?;
     if kind == RightKind::Receive {
         return stage.refuse(Refusal::ReceiveRightFixed);
     }

@@ -87,7 +87,6 @@ pub fn permit(
 pub fn deny(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     target: Option<WorkspaceId>,
     (reason, capability): (Refusal, Option<Capability>),
 ) -> Decision {
@@ -106,7 +105,7 @@ pub fn deny(
     stage.push(
         place.filter(|id| run.workspace(*id).is_some()),
         CapabilityDenied {
-            action: Text::from(action),
+            action: Text::from(stage.action),
             capability,
             holder,
             reason,
@@ -130,34 +129,21 @@ pub fn actor(run: &Run, principal: Principal) -> Actor {
 pub fn coordinator_only(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     target: Option<WorkspaceId>,
 ) -> Decision {
     if principal == Principal::Coordinator {
         Ok(())
     } else {
-        deny(
-            stage,
-            principal,
-            action,
-            target,
-            (Refusal::PermissionDenied, None),
-        )
+        deny(stage, principal, target, (Refusal::PermissionDenied, None))
     }
 }
 
 /// The runtime alone.
-pub fn runtime_only(stage: &mut Stage<'_>, principal: Principal, action: &'static str) -> Decision {
+pub fn runtime_only(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     if principal == Principal::Runtime {
         Ok(())
     } else {
-        deny(
-            stage,
-            principal,
-            action,
-            None,
-            (Refusal::PermissionDenied, None),
-        )
+        deny(stage, principal, None, (Refusal::PermissionDenied, None))
     }
 }
 
@@ -165,7 +151,6 @@ pub fn runtime_only(stage: &mut Stage<'_>, principal: Principal, action: &'stati
 pub fn managed(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     act: Act,
     target: WorkspaceId,
 ) -> Decision {
@@ -177,6 +162,6 @@ pub fn managed(
             }
             Ok(())
         }
-        Err(denial) => deny(stage, principal, action, Some(target), denial),
+        Err(denial) => deny(stage, principal, Some(target), denial),
     }
 }

@@ -61,13 +61,7 @@ pub fn emit(
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(
-                stage,
-                principal,
-                "emit",
-                None,
-                (Refusal::PermissionDenied, None),
-            );
+            return deny(stage, principal, None, (Refusal::PermissionDenied, None));
         }
     };
     let run = stage.run;
@@ -81,7 +75,6 @@ pub fn emit(
         return deny(
             stage,
             principal,
-            "emit",
             Some(from),
             (Refusal::PermissionDenied, None),
         );
@@ -97,19 +90,18 @@ pub fn emit(
         Outcome::Denied => deny(
             stage,
             principal,
-            "emit",
             Some(from),
             (Refusal::SignalNotAllowed, None),
         ),
         Outcome::Moves(State::Integrating, _) => end::complete(stage, from, reason, reference),
         Outcome::Moves(State::Failed, _) => {
-            record(stage, from, signal, reason, reference, true, |stage| {
+            say_and(stage, from, signal, reason, reference, |stage| {
                 end::fail(stage, from, Reason::AgentFailed);
             });
             Ok(())
         }
         Outcome::Moves(to, trigger) => {
-            record(stage, from, signal, reason, reference, true, |stage| {
+            say_and(stage, from, signal, reason, reference, |stage| {
                 stage.transition(from, to, trigger, None);
             });
             Ok(())
@@ -123,7 +115,7 @@ pub fn emit(
             if signal == SignalType::Escalation && !slot.state().is_terminal() {
                 return escalation::escalate(stage, principal, from, reason, reference);
             }
-            record(stage, from, signal, reason, reference, false, |_| {});
+            say(stage, from, signal, reason, reference);
             if signal == SignalType::Ready {
                 begin(stage, from);
             }
@@ -148,24 +140,51 @@ fn begin(stage: &mut Stage<'_>, id: WorkspaceId) {
     }
 }
 
-/// Records a signal, does what it causes, then delivers it to the parent.
-pub fn record(
+/// Records a signal and delivers it to the parent.
+pub fn say(
     stage: &mut Stage<'_>,
     from: WorkspaceId,
     signal_type: SignalType,
     reason: Option<Text>,
     reference: Option<Reference>,
-    moves: bool,
-    consequence: impl FnOnce(&mut Stage<'_>),
 ) -> SignalId {
-    let signal = stage.new_signal();
     let is_late = stage.run.state_of(from).is_some_and(State::is_terminal);
     let effect = match signal_type {
-        _ if moves => SignalEffect::Moves,
         SignalType::Acknowledged => SignalEffect::None,
         _ if is_late => SignalEffect::None,
         _ => SignalEffect::Heard,
     };
+    let signal = record(stage, from, signal_type, reason, reference, effect);
+    if effect == SignalEffect::Heard {
+        tell_parent(stage, from, signal);
+    }
+    signal
+}
+
+/// Records a signal, moves the workspace, then delivers it to the parent.
+pub fn say_and(
+    stage: &mut Stage<'_>,
+    from: WorkspaceId,
+    signal_type: SignalType,
+    reason: Option<Text>,
+    reference: Option<Reference>,
+    moves: impl FnOnce(&mut Stage<'_>),
+) {
+    let effect = SignalEffect::Moves;
+    let signal = record(stage, from, signal_type, reason, reference, effect);
+    moves(stage);
+    tell_parent(stage, from, signal);
+}
+
+fn record(
+    stage: &mut Stage<'_>,
+    from: WorkspaceId,
+    signal_type: SignalType,
+    reason: Option<Text>,
+    reference: Option<Reference>,
+    effect: SignalEffect,
+) -> SignalId {
+    let signal = stage.new_signal();
     stage.push(
         Some(from),
         SignalEmitted {
@@ -177,18 +196,19 @@ pub fn record(
             signal_type,
         },
     );
-    consequence(stage);
-    if effect != SignalEffect::None
-        && let Some(parent) = stage.parent_of(from)
+    signal
+}
+
+fn tell_parent(stage: &mut Stage<'_>, from: WorkspaceId, signal: SignalId) {
+    if let Some(parent) = stage.parent_of(from)
         && stage.state_of(parent).is_some_and(listens)
     {
         deliver(stage, parent, from, signal);
     }
-    signal
 }
 
 /// A parent that is paused or being replaced hears later; an ended one never.
-fn listens(state: State) -> bool {
+pub fn listens(state: State) -> bool {
     !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
 }
 

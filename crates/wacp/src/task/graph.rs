@@ -21,7 +21,7 @@ pub const MAX_TASKS: usize = 10_000;
 pub const MAX_DEPENDENCIES: usize = 1_000;
 
 pub fn submit(stage: &mut Stage<'_>, principal: Principal, new: &NewGraph) -> Decision {
-    coordinator_only(stage, principal, "submit_graph", None)?;
+    coordinator_only(stage, principal, None)?;
     if let Err(refusal) = check(stage.run, None, &new.tasks) {
         return stage.refuse(refusal);
     }
@@ -49,7 +49,7 @@ pub fn decompose(
     task: TaskId,
     new: &[NewTask],
 ) -> Decision {
-    coordinator_only(stage, principal, "decompose", None)?;
+    coordinator_only(stage, principal, None)?;
     let Some(parent) = stage.run.task(task) else {
         return stage.refuse(Refusal::UnknownTask);
     };
@@ -231,7 +231,7 @@ pub fn approve(
 }
 
 pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
-    coordinator_only(stage, principal, "retry_task", None)?;
+    coordinator_only(stage, principal, None)?;
     match stage.run.task(task).map(|task| task.status) {
         None => stage.refuse(Refusal::UnknownTask),
         Some(Status::Failed) => {
@@ -243,7 +243,7 @@ pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decis
 }
 
 pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
-    coordinator_only(stage, principal, "cancel_task", None)?;
+    coordinator_only(stage, principal, None)?;
     let Some(known) = stage.run.task(task) else {
         return stage.refuse(Refusal::UnknownTask);
     };

@@ -185,7 +185,6 @@ const RESERVED: [&str; 7] = [
 fn administrator(
     stage: &mut Stage<'_>,
     principal: Principal,
-    action: &'static str,
     change: Option<UserChange>,
 ) -> Result<Party, crate::rejection::Rejection> {
     match principal {
@@ -205,31 +204,22 @@ fn administrator(
             ) {
                 Ok(()) => Ok(Party::User(user)),
                 Err(denial) => {
-                    deny(stage, principal, action, None, denial)?;
+                    deny(stage, principal, None, denial)?;
                     Ok(Party::System)
                 }
             }
         }
         _ => {
-            deny(
-                stage,
-                principal,
-                action,
-                None,
-                (Refusal::PermissionDenied, None),
-            )?;
+            deny(stage, principal, None, (Refusal::PermissionDenied, None))?;
             Ok(Party::System)
         }
     }
 }
 
 pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
-    let created_by = administrator(stage, principal, "create_user", None)?;
-    let is_role = stage
-        .run
-        .setup
-        .as_deref()
-        .is_some_and(|setup| setup.started.taxonomy.role(name).is_some());
+    let created_by = administrator(stage, principal, None)?;
+    let started = stage.run.started();
+    let is_role = started.is_some_and(|started| started.taxonomy.role(name).is_some());
     if name.is_empty() || name.chars().count() > 128 || RESERVED.contains(&&**name) || is_role {
         return stage.refuse(Refusal::ReservedName);
     }
@@ -255,7 +245,7 @@ pub fn change(
     change: UserChange,
     reason: Option<&Text>,
 ) -> Decision {
-    let by = administrator(stage, principal, "change_user", Some(change))?;
+    let by = administrator(stage, principal, Some(change))?;
     let Some(person) = stage.run.user(user) else {
         return stage.refuse(Refusal::UnknownUser);
     };
@@ -300,7 +290,7 @@ pub fn grant(
     user: UserId,
     capability: Capability,
 ) -> Decision {
-    let granted_by = administrator(stage, principal, "grant_capability", None)?;
+    let granted_by = administrator(stage, principal, None)?;
     if stage.run.user(user).is_none() {
         return stage.refuse(Refusal::UnknownUser);
     }
@@ -322,7 +312,7 @@ pub fn revoke(
     capability: Capability,
     reason: Option<&Text>,
 ) -> Decision {
-    let revoked_by = administrator(stage, principal, "revoke_capability", None)?;
+    let revoked_by = administrator(stage, principal, None)?;
     let Some(person) = stage.run.user(user) else {
         return stage.refuse(Refusal::UnknownUser);
     };
@@ -353,7 +343,7 @@ pub fn record_authentication(
     user: UserId,
     method: &Text,
 ) -> Decision {
-    runtime_only(stage, principal, "record_authentication")?;
+    runtime_only(stage, principal)?;
     if stage.run.user(user).is_none() {
         return stage.refuse(Refusal::UnknownUser);
     }
@@ -375,7 +365,7 @@ pub fn record_failure(
     principal: Principal,
     [entity, context, reason, source]: [&Text; 4],
 ) -> Decision {
-    runtime_only(stage, principal, "record_authentication_failure")?;
+    runtime_only(stage, principal)?;
     if [entity, context, reason, source]
         .into_iter()
         .any(|text| is_long(text))

@@ -45,7 +45,7 @@ pub fn grant_visibility(
     targets: &Arc<[Seen]>,
     reason: Option<&Text>,
 ) -> Decision {
-    coordinator_only(stage, principal, "grant_visibility", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),
@@ -93,7 +93,7 @@ pub fn grant_authority(
     id: WorkspaceId,
     resources: &Arc<[Text]>,
 ) -> Decision {
-    coordinator_only(stage, principal, "grant_authority", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     let open = match in_state(stage, id, &[State::Idle]) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),
@@ -132,7 +132,7 @@ pub fn set_priority(
     id: WorkspaceId,
     priority: Band,
 ) -> Decision {
-    coordinator_only(stage, principal, "set_priority", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     match in_state(stage, id, &[State::Active, State::Blocked]) {
         Ok(open) => {
             stage.push(
@@ -156,7 +156,7 @@ pub fn set_group_priority(
     group: &Text,
     priority: Band,
 ) -> Decision {
-    coordinator_only(stage, principal, "set_group_priority", None)?;
+    coordinator_only(stage, principal, None)?;
     let Some(size) = stage.run.group_sizes.get(group) else {
         return stage.refuse(Refusal::UnknownGroup);
     };
@@ -190,7 +190,7 @@ pub fn raise_budget(
     dimension: Dimension,
     limit: u64,
 ) -> Decision {
-    managed(stage, principal, "raise_budget", Act::Budget, id)?;
+    managed(stage, principal, Act::Budget, id)?;
     let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),

@@ -17,7 +17,7 @@ use crate::{
     task::{self, Status},
     user::{self, Capability, UserState},
     workspace::{
-        LONGEST_US, MAX_DEPTH, MAX_LIST, NewWorkspace, Seen, is_long,
+        LONGEST_US, MAX_DEPTH, MAX_LIST, MAX_QUESTIONS, NewWorkspace, Seen, is_long,
         lifecycle::State,
         visibility::{authority_contains, sees, sees_resource},
     },
@@ -37,17 +37,11 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
             };
             let allowed = user::check(stage.run, user, own, any, Some(owner));
             if let Err(denial) = allowed.and(place) {
-                return crate::role::delegation::deny(
-                    stage,
-                    principal,
-                    "create_workspace",
-                    Some(parent),
-                    denial,
-                );
+                return crate::role::delegation::deny(stage, principal, Some(parent), denial);
             }
             stage.actor = crate::event::Actor::User(user);
         }
-        _ => managed(stage, principal, "create_workspace", Act::Create, parent)?,
+        _ => managed(stage, principal, Act::Create, parent)?,
     }
     let (owner, originator) = match check(stage, principal, new) {
         Ok(parties) => parties,
@@ -93,7 +87,6 @@ pub fn check(
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
     let run = stage.run;
-    let setup = run.setup.as_deref().ok_or(Refusal::NotStarted)?;
     let parent = run.living(new.parent)?;
     let works = match parent.state {
         State::Active | State::Blocked => true,
@@ -119,8 +112,8 @@ pub fn check(
     if run.agents.contains_key(&new.agent) {
         return Err(Refusal::AgentBound);
     }
-    if run.open_count >= setup.started.limits.max_open_workspaces || run.next.workspaces == u32::MAX
-    {
+    let is_full = run.open_count >= run.limits().max_open_workspaces;
+    if is_full || run.next.workspaces == u32::MAX || parent.gates.len() >= MAX_QUESTIONS {
         return Err(Refusal::CapacityExhausted);
     }
     if run.depth(new.parent) + 1 > MAX_DEPTH {
@@ -354,7 +347,7 @@ pub fn perform(
 
 /// The agent could not be bound; the runtime says so.
 pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
-    crate::role::delegation::runtime_only(stage, principal, "fail_creation")?;
+    crate::role::delegation::runtime_only(stage, principal)?;
     match stage.run.state_of(id) {
         None => stage.refuse(Refusal::TargetNotFound),
         Some(State::Idle) => {
@@ -371,8 +364,7 @@ pub fn approve_delegation(
     principal: Principal,
     delegate: WorkspaceId,
 ) -> Decision {
-    let action = "approve_delegation";
-    managed(stage, principal, action, Act::Delegate, delegate)?;
+    managed(stage, principal, Act::Delegate, delegate)?;
     let open = match stage.run.living(delegate) {
         Ok(open) => open,
         Err(refusal) => return stage.refuse(refusal),

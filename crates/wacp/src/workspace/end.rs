@@ -46,15 +46,7 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     // the runtime says for it, to the parent.
     if reason != Reason::AgentFailed && id != WorkspaceId::ROOT {
         let why = Some(Text::from(reason.word()));
-        signal::record(
-            stage,
-            id,
-            signal::SignalType::Failed,
-            why,
-            None,
-            false,
-            |_| {},
-        );
+        signal::say(stage, id, signal::SignalType::Failed, why, None);
     }
     fail_task(stage, id, reason);
     settle(stage, id, Undeliverable::WorkspaceTerminal);
@@ -190,7 +182,7 @@ pub fn abort(
     id: WorkspaceId,
     reason: Option<&Text>,
 ) -> Decision {
-    managed(stage, principal, "abort", Act::Abort, id)?;
+    managed(stage, principal, Act::Abort, id)?;
     if id == WorkspaceId::ROOT {
         return stage.refuse(Refusal::RootIsFixed);
     }
@@ -229,7 +221,7 @@ pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
 /// Aborts every member of a group that has not ended. Where aborts are gated,
 /// each member is a question of its own.
 pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
-    coordinator_only(stage, principal, "abort_group", None)?;
+    coordinator_only(stage, principal, None)?;
     let Some(size) = stage.run.group_sizes.get(group) else {
         return stage.refuse(Refusal::UnknownGroup);
     };
@@ -318,13 +310,12 @@ pub fn complete(
     if !same.is_empty() || other.iter().any(merges) {
         return stage.refuse(Refusal::ChildrenOpen);
     }
-    signal::record(
+    signal::say_and(
         stage,
         id,
         signal::SignalType::Complete,
         words,
         reference,
-        true,
         |stage| {
             stage.transition(
                 id,

@@ -42,7 +42,6 @@ pub fn measure(
         return deny(
             stage,
             principal,
-            "meter_usage",
             Some(id),
             (Refusal::PermissionDenied, None),
         );
@@ -159,25 +158,62 @@ pub fn own(run: &Run, id: WorkspaceId, dimension: Dimension) -> u64 {
     meter.map_or(0, |meter| meter.own[dimension as usize])
 }
 
+/// What stands against one limit, and whose use it was.
+struct Account {
+    workspace: WorkspaceId,
+    dimension: Dimension,
+    limit: u64,
+    consumed: u64,
+    source: WorkspaceId,
+    source_consumed: u64,
+}
+
+impl Account {
+    fn warn(&self, stage: &mut Stage<'_>) {
+        let threshold_percent = stage.run.limits().budget_warning_percent;
+        stage.push_protocol(
+            Some(self.workspace),
+            BudgetWarning {
+                consumed: self.consumed,
+                dimension: self.dimension,
+                limit: self.limit,
+                source: self.source,
+                source_consumed: self.source_consumed,
+                threshold_percent,
+                workspace: self.workspace,
+            },
+        );
+    }
+
+    fn exceed(&self, stage: &mut Stage<'_>) {
+        stage.push_protocol(
+            Some(self.workspace),
+            BudgetExceeded {
+                consumed: self.consumed,
+                dimension: self.dimension,
+                limit: self.limit,
+                source: self.source,
+                source_consumed: self.source_consumed,
+                workspace: self.workspace,
+            },
+        );
+    }
+}
+
 /// `more` was used: warns and stops, from the workspace upwards. The event that
 /// caused it, or the warning, moves the meter when it is applied.
 pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more: u64) {
-    let percent = stage
-        .run
-        .setup
-        .as_deref()
-        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
-    let mut exceeded = Vec::new();
+    let run = stage.run;
+    let percent = run.limits().budget_warning_percent;
     // One decision may charge several times, and none of it is applied yet.
-    let staged = stage.charged.get(&(id, dimension));
-    let own_before = staged.map_or(0, |charged| charged.own);
-    let own_more = plus(own_before, more);
-    let source_consumed = plus(own(stage.run, id, dimension), own_more);
-    let mut at = Some(id);
+    let before = stage.charged.get(&(id, dimension));
+    let own_more = plus(before.map_or(0, |charged| charged.own), more);
+    let mut exceeded = Vec::new();
     // What those above have used and no entry tells yet.
     let mut unwritten = 0u64;
+    let mut at = Some(id);
     while let Some(workspace) = at {
-        let Some(open) = stage.run.open(workspace) else {
+        let Some(open) = run.open(workspace) else {
             break;
         };
         let Some(meter) = open.meter.as_deref() else {
@@ -195,43 +231,30 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
             charged.own = own_more;
         }
         let (total, was_warned) = (plus(charged.total, unwritten), charged.is_warned);
-        let consumed = plus(meter.used[dimension as usize], total);
+        let account = Account {
+            workspace,
+            dimension,
+            limit,
+            consumed: plus(meter.used[dimension as usize], total),
+            source: id,
+            source_consumed: plus(own(run, id, dimension), own_more),
+        };
         // What a child uses was promised to it, and what one used too much is
         // taken from no other: only own use must leave what is promised.
         let spends = workspace == id && own_more > 0;
-        let exceeded_here = consumed >= limit || (spends && meter.is_exceeded(dimension, own_more));
-        let stops = exceeded_here && can_stop(stage, workspace);
+        let is_over =
+            account.consumed >= limit || (spends && meter.is_exceeded(dimension, own_more));
+        let stops = is_over && can_stop(stage, workspace);
         let is_near = meter.is_near(dimension, total, percent);
         // A warning precedes every stop.
         if !was_warned && (is_near || (stops && !meter.is_warned(dimension))) {
             if let Some(charged) = stage.charged.get_mut(&(workspace, dimension)) {
                 charged.is_warned = true;
             }
-            stage.push_protocol(
-                Some(workspace),
-                BudgetWarning {
-                    consumed,
-                    dimension,
-                    limit,
-                    source: id,
-                    source_consumed,
-                    threshold_percent: percent,
-                    workspace,
-                },
-            );
+            account.warn(stage);
         }
         if stops {
-            stage.push_protocol(
-                Some(workspace),
-                BudgetExceeded {
-                    consumed,
-                    dimension,
-                    limit,
-                    source: id,
-                    source_consumed,
-                    workspace,
-                },
-            );
+            account.exceed(stage);
             exceeded.push(workspace);
         }
         at = open.parent.filter(|_| dimension.is_shared());
@@ -264,39 +287,20 @@ fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
         return;
     };
     let dimension = Dimension::WallTime;
-    let limit = meter.limits.limit(dimension).unwrap_or(0);
     let consumed = open.wall_time(stage.now);
-    let percent = stage
-        .run
-        .setup
-        .as_deref()
-        .map_or(80, |setup| setup.started.limits.budget_warning_percent);
+    let account = Account {
+        workspace: id,
+        dimension,
+        limit: meter.limits.limit(dimension).unwrap_or(0),
+        consumed,
+        source: id,
+        source_consumed: consumed,
+    };
     if !meter.is_warned(dimension) {
-        stage.push(
-            Some(id),
-            BudgetWarning {
-                consumed,
-                dimension,
-                limit,
-                source: id,
-                source_consumed: consumed,
-                threshold_percent: percent,
-                workspace: id,
-            },
-        );
+        account.warn(stage);
     }
     if stop {
-        stage.push(
-            Some(id),
-            BudgetExceeded {
-                consumed,
-                dimension,
-                limit,
-                source: id,
-                source_consumed: consumed,
-                workspace: id,
-            },
-        );
+        account.exceed(stage);
         end::fail(stage, id, Reason::BudgetExceeded);
     }
 }

@@ -102,6 +102,8 @@ pub const MAX_TEXT: usize = 1024;
 pub fn is_long(text: &str) -> bool {
     text.len() > MAX_TEXT && text.chars().count() > MAX_TEXT
 }
+/// Questions about one workspace that may wait at once.
+pub const MAX_QUESTIONS: usize = 10_000;
 /// Entries of a visibility, authority or mount list.
 pub const MAX_LIST: usize = 4096;
 

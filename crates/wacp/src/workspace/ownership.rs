@@ -31,7 +31,7 @@ pub fn transfer(
     to: UserId,
     reason: Option<&Text>,
 ) -> Decision {
-    managed(stage, principal, "transfer_ownership", Act::Transfer, id)?;
+    managed(stage, principal, Act::Transfer, id)?;
     if id == WorkspaceId::ROOT {
         return stage.refuse(Refusal::RootIsFixed);
     }
@@ -65,7 +65,7 @@ pub fn reparent(
     parent: WorkspaceId,
     reason: &Text,
 ) -> Decision {
-    coordinator_only(stage, principal, "reparent", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     match check(stage, id, parent) {
         Ok(()) => {}
         Err(refusal) => return stage.refuse(refusal),

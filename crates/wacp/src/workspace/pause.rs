@@ -46,7 +46,7 @@ pub fn suspend(
     id: WorkspaceId,
     reason: &Text,
 ) -> Decision {
-    managed(stage, principal, "suspend", Act::Suspend, id)?;
+    managed(stage, principal, Act::Suspend, id)?;
     let before = match pausable(stage, id) {
         Ok(state) => state,
         Err(refusal) => return stage.refuse(refusal),
@@ -72,20 +72,12 @@ pub fn suspend(
 fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, about: WorkspaceId) {
     if principal == Principal::Coordinator {
         let reference = Some(Reference::Workspace(about));
-        signal::record(
-            stage,
-            WorkspaceId::ROOT,
-            signal,
-            None,
-            reference,
-            false,
-            |_| {},
-        );
+        signal::say(stage, WorkspaceId::ROOT, signal, None, reference);
     }
 }
 
 pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
-    managed(stage, principal, "resume", Act::Suspend, id)?;
+    managed(stage, principal, Act::Suspend, id)?;
     let open = stage.run.living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
         return stage.refuse(Refusal::InvalidState);
@@ -120,7 +112,7 @@ pub fn migrate(
     new_agent: &Text,
     reason: &Text,
 ) -> Decision {
-    coordinator_only(stage, principal, "migrate", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     if let Err(refusal) = pausable(stage, id) {
         return stage.refuse(refusal);
     }
@@ -156,7 +148,7 @@ pub fn complete_migration(
     principal: Principal,
     id: WorkspaceId,
 ) -> Decision {
-    runtime_only(stage, principal, "complete_migration")?;
+    runtime_only(stage, principal)?;
     let open = stage.run.living(id)?;
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
@@ -183,7 +175,7 @@ pub fn fail_migration(
     id: WorkspaceId,
     error: &Text,
 ) -> Decision {
-    runtime_only(stage, principal, "fail_migration")?;
+    runtime_only(stage, principal)?;
     let open = stage.run.living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
         return stage.refuse(Refusal::InvalidState);

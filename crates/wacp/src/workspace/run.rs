@@ -28,7 +28,7 @@ pub const HASH_ALGORITHM: &str = "sha-256";
 pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decision {
     // Nothing can be recorded before the first entry, nor after the last.
     if stage.run.is_running() {
-        runtime_only(stage, principal, "start_run")?;
+        runtime_only(stage, principal)?;
     } else if principal != Principal::Runtime {
         return stage.refuse(Refusal::PermissionDenied);
     }
@@ -88,7 +88,7 @@ pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decis
 
 /// Does the earliest thing that is due.
 pub fn tick(stage: &mut Stage<'_>, principal: Principal) -> Decision {
-    runtime_only(stage, principal, "tick")?;
+    runtime_only(stage, principal)?;
     let Some(&(at, deadline)) = stage.run.deadlines.first() else {
         return stage.refuse(Refusal::NothingDue);
     };
@@ -122,7 +122,7 @@ pub fn shut_down(stage: &mut Stage<'_>, principal: Principal, forced: bool) -> D
         _ => false,
     };
     if !allowed {
-        runtime_only(stage, principal, "shut_down")?;
+        runtime_only(stage, principal)?;
     }
     let root = WorkspaceId::ROOT;
     if forced {

@@ -60,8 +60,8 @@ fn is_shown(run: &Run, viewer: WorkspaceId, resource: &str) -> bool {
 }
 
 pub fn is_watched(run: &Run) -> bool {
-    let setup = run.setup.as_deref();
-    setup.is_some_and(|setup| setup.started.highway.visibility)
+    run.started()
+        .is_some_and(|started| started.highway.visibility)
 }
 
 /// May the principal read this? Reading leaves no trace; a denial does.
@@ -106,6 +106,6 @@ pub fn read(
     };
     match allowed {
         Ok(()) => Ok(()),
-        Err(denial) => deny(stage, principal, "read", Some(target), denial),
+        Err(denial) => deny(stage, principal, Some(target), denial),
     }
 }

@@ -70,7 +70,7 @@ pub fn terminate_gracefully(
     request: &WindDown,
 ) -> Decision {
     let id = request.workspace;
-    coordinator_only(stage, principal, "terminate_gracefully", Some(id))?;
+    coordinator_only(stage, principal, Some(id))?;
     if let Err(refusal) = check(stage.run, request) {
         return stage.refuse(refusal);
     }
