@@ -40,7 +40,7 @@ pub const LIFE: u64 = 15;
 /// How many delegates stand above a governed life.
 const DEPTH: u32 = 3;
 /// So late that nothing is due while it is measured.
-const NEVER_US: u64 = 1 << 50;
+const NEVER_US: u64 = wacp::workspace::LONGEST_US;
 
 #[derive(Debug)]
 pub struct Work {
@@ -151,7 +151,7 @@ impl Work {
             let id = WorkspaceId(self.run.next.workspaces);
             let new = NewWorkspace {
                 delegate: true,
-                budget: tokens(1 << 60),
+                budget: tokens(1 << 52),
                 authority: Arc::from([Text::from("src/")]),
                 ..self.worker(self.place)
             };
@@ -184,7 +184,7 @@ impl Work {
         let id = WorkspaceId(self.run.next.workspaces);
         let new = NewWorkspace {
             task: Some(task),
-            budget: tokens(1 << 40),
+            budget: tokens(1 << 32),
             authority: Arc::from([Text::from("src/")]),
             metered: true,
             ..self.worker(self.place)
