@@ -1,17 +1,15 @@
 //! Whether what happened is what the file says.
 
-use std::{collections::BTreeMap, sync::OnceLock};
-
 use serde_json::Value;
 use trail::Micros;
 use wacp::{Entry, Event, Run, content::Content};
 
 use crate::{
-    Outcome, broken,
+    Outcome,
     file::{Table, duration},
     order::{Names, artifact_hash},
     play::BEGINS,
-    shape::fields,
+    words,
 };
 
 /// The facts of an event as JSON.
@@ -19,34 +17,9 @@ pub fn facts(event: &Event) -> Value {
     serde_json::from_slice(&event.facts()).unwrap_or(Value::Null)
 }
 
-/// Whether an entry of this type has the key, in its header or its body: a
-/// misspelt one would make sure that nothing is ever found.
-fn is_fact(kind: &str, key: &str) -> bool {
-    static FACTS: OnceLock<BTreeMap<&str, Vec<&str>>> = OnceLock::new();
-    let facts = FACTS.get_or_init(|| {
-        let types = Event::TYPES.iter().copied().zip(0..);
-        types
-            .map(|(kind, at)| (kind, fields::<Event>(at)))
-            .collect()
-    });
-    let is_named = |fact: &&str| *fact == key || fact.strip_suffix("_us") == Some(key);
-    matches!(key, "event" | "actor" | "on" | "at")
-        || facts
-            .get(kind)
-            .is_some_and(|facts| facts.iter().any(is_named))
-}
-
 /// Whether an entry is one the pattern describes.
 pub fn is_like(pattern: &Table, entry: &Entry, run: &Run, names: &Names) -> Outcome<bool> {
-    let Some(kind) = pattern.get("event").and_then(Value::as_str) else {
-        return broken("an expected event needs its type as `event`");
-    };
-    if !Event::TYPES.contains(&kind) {
-        return broken(format!("no event is called `{kind}`"));
-    }
-    if let Some(key) = pattern.keys().find(|key| !is_fact(kind, key)) {
-        return broken(format!("{kind} has no `{key}`"));
-    }
+    let kind = words::event_type(pattern)?;
     if entry.event.event_type() != kind {
         return Ok(false);
     }
@@ -121,7 +94,7 @@ pub fn matches(expected: &Value, actual: &Value, names: &Names, now: i64) -> boo
     }
 }
 
-fn is_id(text: &str) -> bool {
+pub fn is_id(text: &str) -> bool {
     let digits = text.strip_prefix(|c: char| c.is_ascii_lowercase());
     digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }

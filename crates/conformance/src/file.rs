@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use crate::{Outcome, Trouble, broken};
 
 pub type Table = Map<String, Value>;
+/// What stands for `$key`: a word, a number, or true or false.
+pub type Row = BTreeMap<String, Value>;
 
 /// One file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,7 +28,7 @@ pub struct Scenario {
     pub against: Option<Given>,
     /// Played once for each row, with `$key` replaced by the row's words.
     #[serde(default)]
-    pub each: Vec<BTreeMap<String, String>>,
+    pub each: Vec<Row>,
     #[serde(default)]
     pub when: Vec<Table>,
     #[serde(default)]
@@ -90,6 +92,8 @@ pub struct Then {
     pub gates: Option<Vec<String>>,
     /// What a workspace consists of: exactly these components.
     pub components: BTreeMap<String, Value>,
+    /// What a workspace holds: exactly these resources, with their contents.
+    pub holdings: BTreeMap<String, BTreeMap<String, String>>,
     /// Where an artifact is found by its own identifier.
     pub artifacts: BTreeMap<String, Value>,
     /// Who may read what an envelope says.
@@ -144,7 +148,7 @@ impl Scenario {
         let mut scenario: Scenario =
             toml::from_str(text).map_err(|error| Trouble::Broken(format!("{name}: {error}")))?;
         scenario.name = name.to_owned();
-        let mut words = scenario.each.iter().flat_map(BTreeMap::keys);
+        let mut words = scenario.each.iter().flat_map(Row::keys);
         match words.find(|word| !text.contains(&format!("${word}"))) {
             Some(word) => broken(format!("{name}: nobody reads `${word}`")),
             None => Ok(scenario),
@@ -152,7 +156,7 @@ impl Scenario {
     }
 
     /// The scenario as it is played for one row of `each`.
-    pub fn with(&self, row: &BTreeMap<String, String>) -> Outcome<Scenario> {
+    pub fn with(&self, row: &Row) -> Outcome<Scenario> {
         let filled = serde_json::to_value(self).and_then(|mut whole| {
             fill(&mut whole, row);
             serde_json::from_value(whole)
@@ -173,9 +177,9 @@ impl Scenario {
 /// is the one before. A table of `repeat` and `times` is a long text or list.
 pub fn repeated(order: &Table) -> Vec<Table> {
     let row = |n: u64| {
-        BTreeMap::from([
-            ("n".into(), n.to_string()),
-            ("m".into(), (n - 1).to_string()),
+        Row::from([
+            ("n".into(), n.to_string().into()),
+            ("m".into(), (n - 1).to_string().into()),
         ])
     };
     let mut order = order.clone();
@@ -194,45 +198,74 @@ pub fn repeated(order: &Table) -> Vec<Table> {
     orders.collect()
 }
 
-fn lengthen(value: &mut Value, row: &impl Fn(u64) -> BTreeMap<String, String>) {
-    if let Value::Object(table) = value
-        && let (2, Some(one), Some(times)) = (
-            table.len(),
-            table.get("repeat"),
-            table.get("times").and_then(Value::as_u64),
-        )
-    {
-        *value = match one {
-            Value::String(text) => Value::String(text.repeat(times as usize)),
-            one => Value::Array(
-                (1..=times)
-                    .map(|n| {
-                        let mut copy = one.clone();
-                        fill(&mut copy, &row(n));
-                        copy
-                    })
-                    .collect(),
-            ),
-        };
+/// A long text or list, if that is what the table is.
+fn long(value: &Value, row: &impl Fn(u64) -> Row) -> Option<Value> {
+    let table = value.as_object().filter(|table| table.len() == 2)?;
+    let (one, times) = (table.get("repeat")?, table.get("times")?.as_u64()?);
+    Some(match one {
+        Value::String(text) => Value::String(text.repeat(times as usize)),
+        one => {
+            let copies = (1..=times).flat_map(|n| {
+                let mut copy = one.clone();
+                fill(&mut copy, &row(n));
+                match copy {
+                    Value::Array(items) => items,
+                    item => vec![item],
+                }
+            });
+            Value::Array(copies.collect())
+        }
+    })
+}
+
+fn lengthen(value: &mut Value, row: &impl Fn(u64) -> Row) {
+    if let Some(long) = long(value, row) {
+        *value = long;
         return;
     }
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| lengthen(item, row)),
+        // A long list in a list is a part of it.
+        Value::Array(items) => {
+            let parts =
+                std::mem::take(items)
+                    .into_iter()
+                    .flat_map(|mut item| match long(&item, row) {
+                        Some(Value::Array(items)) => items,
+                        Some(text) => vec![text],
+                        None => {
+                            lengthen(&mut item, row);
+                            vec![item]
+                        }
+                    });
+            *items = parts.collect();
+        }
         Value::Object(table) => table.values_mut().for_each(|item| lengthen(item, row)),
         _ => {}
     }
 }
 
-fn replaced(text: &str, row: &BTreeMap<String, String>) -> String {
+fn replaced(text: &str, row: &Row) -> String {
     // Longer keys first, so that `$state_after` is not taken for `$state`.
     let mut keys: Vec<_> = row.iter().collect();
     keys.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
     keys.into_iter().fold(text.to_owned(), |text, (key, word)| {
-        text.replace(&format!("${key}"), word)
+        let word = word
+            .as_str()
+            .map_or_else(|| word.to_string(), str::to_owned);
+        text.replace(&format!("${key}"), &word)
     })
 }
 
-fn fill(value: &mut Value, row: &BTreeMap<String, String>) {
+fn fill(value: &mut Value, row: &Row) {
+    // A number that stands alone stays one.
+    let alone = value.as_str().and_then(|text| text.strip_prefix('$'));
+    if let Some(other) = alone
+        .and_then(|key| row.get(key))
+        .filter(|it| !it.is_string())
+    {
+        *value = other.clone();
+        return;
+    }
     match value {
         Value::String(text) => *text = replaced(text, row),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, row)),
@@ -300,7 +333,8 @@ mod tests {
     #[test]
     fn an_order_and_a_list_can_be_repeated() {
         let order = serde_json::json!({"times": 2, "to": "w$n", "from": "w$m",
-            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2}});
+            "list": {"repeat": {"name": "t$n"}, "times": 3}, "text": {"repeat": "ab", "times": 2},
+            "words": [{"repeat": ["t", "u"], "times": 2}, "last"]});
         let Value::Object(order) = order else {
             panic!("a table");
         };
@@ -312,11 +346,22 @@ mod tests {
         );
         assert_eq!(orders[0]["list"].as_array().map(Vec::len), Some(3));
         assert_eq!(orders[0]["text"], "abab");
+        assert_eq!(
+            orders[0]["words"],
+            serde_json::json!(["t", "u", "t", "u", "last"])
+        );
     }
 
     #[test]
     fn a_row_fills_in_its_words() {
-        let row = BTreeMap::from([("state".into(), "idle".into()), ("s".into(), "x".into())]);
-        assert_eq!(replaced("$state and $s", &row), "idle and x");
+        let row = Row::from([
+            ("state".into(), "idle".into()),
+            ("s".into(), "x".into()),
+            ("n".into(), 5.into()),
+        ]);
+        assert_eq!(replaced("$state and $s, $n", &row), "idle and x, 5");
+        let mut list = serde_json::json!(["$n", "w$n"]);
+        fill(&mut list, &row);
+        assert_eq!(list, serde_json::json!([5, "w5"]));
     }
 }

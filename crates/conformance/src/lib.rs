@@ -2,8 +2,8 @@
 //!
 //! A scenario is a file that any implementation can read: what is given, what
 //! is asked, what must then be so. `file` reads it, `order` turns its orders
-//! into commands, `play` plays it, `expect` compares, `register` knows the
-//! statements, `proof` finds the tests it names, `shape` reads closed sets off
+//! into commands, `play` plays it, `expect` compares, `words` finds what is
+//! misspelt, `register` knows the statements, `proof` finds the tests it names, `shape` reads closed sets off
 //! the code, `evidence` is what they prove together, `report` says it. Nothing
 //! here decides anything about the protocol.
 
@@ -16,6 +16,7 @@ pub mod proof;
 pub mod register;
 pub mod report;
 pub mod shape;
+pub mod words;
 
 /// Why a scenario does not pass, or cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ pub struct Register {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Statement {
     pub id: String,
     pub section: String,
@@ -18,6 +19,8 @@ pub struct Statement {
     pub kind: String,
     pub says: String,
     pub reason: Option<String>,
+    /// Why no order could even say otherwise.
+    pub by_construction: Option<String>,
     pub ruling: Option<String>,
     /// Tests that prove it, each as `path/of/file.rs::name`.
     #[serde(default)]

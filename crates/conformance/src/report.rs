@@ -50,7 +50,9 @@ impl Evidence {
              Made by `cargo xtask conformance --write` from the register and the scenarios in\n\
              `crates/wacp/conformance`. A statement passes when a scenario cites it and every\n\
              scenario that cites it passes, or, where no scenario can show it, when the tests\n\
-             that the register names exist. A level is claimed only when none of its statements\n\
+             that the register names exist. What is so by construction no order could even say\n\
+             otherwise; what the coordinator owes its agent decides, and a scenario shows that it\n\
+             is possible. A level is claimed only when none of its statements\n\
              is open, whoever owns them.\n\n\
              {passing} of {} scenarios pass; {disputed}.\n",
             self.results.len()
@@ -154,9 +156,13 @@ impl Evidence {
         );
         out.push_str("| --- | --- | --- | --- | --- | --- |\n");
         for statement in &self.register.statement {
+            let how = match statement.by_construction {
+                Some(_) => ", by construction",
+                None => "",
+            };
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {}{how} |",
                 statement.id,
                 statement.section,
                 statement.level,

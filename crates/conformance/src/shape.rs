@@ -1,15 +1,17 @@
 //! The words of a closed set and the fields of an event, read off the types'
 //! own readers, so that no list of them can fall behind.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
 use serde::{
     Deserializer,
     de::{
-        DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, VariantAccess, Visitor,
-        value::U32Deserializer,
+        DeserializeOwned, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, VariantAccess,
+        Visitor,
+        value::{StrDeserializer, U32Deserializer},
     },
 };
+use serde_json::Value;
 
 /// Every word of a closed set.
 pub fn words<T: DeserializeOwned>() -> Vec<&'static str> {
@@ -18,6 +20,7 @@ pub fn words<T: DeserializeOwned>() -> Vec<&'static str> {
     let _ = T::deserialize(Tracer {
         variant: None,
         found: &mut found,
+        probe: None,
     });
     found
 }
@@ -28,13 +31,39 @@ pub fn fields<T: DeserializeOwned>(variant: u32) -> Vec<&'static str> {
     let _ = T::deserialize(Tracer {
         variant: Some(variant),
         found: &mut found,
+        probe: None,
     });
     found
+}
+
+/// Whether the field of the table that the variant at this place carries can be
+/// read from the value.
+pub fn reads<T: DeserializeOwned>(variant: u32, field: &str, value: &Value) -> bool {
+    let mut found = Vec::new();
+    let probe = Probe {
+        field,
+        value: Cell::new(Some(value)),
+        is_read: Cell::new(false),
+    };
+    let _ = T::deserialize(Tracer {
+        variant: Some(variant),
+        found: &mut found,
+        probe: Some(&probe),
+    });
+    probe.is_read.get()
 }
 
 struct Tracer<'a> {
     variant: Option<u32>,
     found: &'a mut Vec<&'static str>,
+    probe: Option<&'a Probe<'a>>,
+}
+
+/// A table with one field.
+struct Probe<'a> {
+    field: &'a str,
+    value: Cell<Option<&'a Value>>,
+    is_read: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -65,8 +94,11 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         self,
         _: &'static str,
         fields: &'static [&'static str],
-        _: V,
+        visitor: V,
     ) -> Result<V::Value, Traced> {
+        if let Some(probe) = self.probe {
+            return visitor.visit_map(probe);
+        }
         self.found.extend(fields);
         Err(Traced)
     }
@@ -87,6 +119,28 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         option unit unit_struct newtype_struct seq tuple tuple_struct map identifier ignored_any
+    }
+}
+
+impl<'de> MapAccess<'de> for &Probe<'_> {
+    type Error = Traced;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Traced> {
+        // Asked for another, the reader has taken the first.
+        if self.value.get().is_none() {
+            self.is_read.set(true);
+            return Err(Traced);
+        }
+        let field: StrDeserializer<'_, Traced> = self.field.into_deserializer();
+        seed.deserialize(field).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Traced> {
+        let value = self.value.take().cloned().unwrap_or_default();
+        seed.deserialize(value).map_err(|_| Traced)
     }
 }
 
@@ -139,5 +193,7 @@ mod tests {
         let place = Event::TYPES.iter().position(|it| *it == "signal_delivered");
         let place = u32::try_from(place.expect("it is registered")).expect("a small number");
         assert_eq!(fields::<Event>(place), ["delivered_to", "from", "signal"]);
+        assert!(reads::<Event>(place, "signal", &"s1".into()));
+        assert!(!reads::<Event>(place, "signal", &"w1".into()));
     }
 }

@@ -111,6 +111,13 @@ fn spoilt_part(key: &str, value: &Value) -> Vec<(String, Value)> {
     match key {
         "refused" => same(vec![json!("nonsense")]),
         "only" | "gates" => same(vec![json!(["nonsense"])]),
+        // What must not be found must at least be spelt in words that exist.
+        "never" | "never_tells" => same(each_item(&|item| item["nonsense"] = json!("nonsense"))),
+        "holdings" => same(each_value(&|table| {
+            let mut table = table.clone();
+            table["nonsense"] = json!("nonsense");
+            table
+        })),
         "events" | "tells" => {
             let mut all = each_item(&|item| item["nonsense"] = json!("nonsense"));
             all.extend(each_field(value));
@@ -177,10 +184,35 @@ fn spoilt(scenario: &Scenario) -> Vec<Scenario> {
         copy.then = serde_json::from_value(changed).expect("a spoilt `then` still reads");
         all.push(copy);
     }
-    for (at, order) in scenario.when.iter().enumerate() {
-        for changed in then(order.get("then").unwrap_or(&Value::Null)) {
+    // An order's own expectation, or those of the orders in it.
+    fn order(table: &Value) -> Vec<Value> {
+        let spoilt = then(&table["then"]).into_iter().map(|changed| {
+            let mut copy = table.clone();
+            copy["then"] = changed;
+            copy
+        });
+        let inner = table["orders"].as_array().into_iter().flatten().enumerate();
+        let inner = inner.flat_map(|(at, one)| {
+            order(one).into_iter().map(move |changed| {
+                let mut copy = table.clone();
+                copy["orders"][at] = changed;
+                copy
+            })
+        });
+        spoilt.chain(inner).collect()
+    }
+    let table = |value: Value| value.as_object().cloned().expect("an order is a table");
+    for (at, one) in scenario.when.iter().enumerate() {
+        for changed in order(&json!(one)) {
             let mut copy = scenario.clone();
-            copy.when[at].insert("then".into(), changed);
+            copy.when[at] = table(changed);
+            all.push(copy);
+        }
+    }
+    for (at, one) in scenario.given.orders.iter().enumerate() {
+        for changed in order(&json!(one)) {
+            let mut copy = scenario.clone();
+            copy.given.orders[at] = table(changed);
             all.push(copy);
         }
     }

@@ -15,7 +15,7 @@ impl Args<'_> {
             cost_micros: self.number("cost")?.unwrap_or(0),
             tokens: self.number("tokens")?.unwrap_or(0),
             trail_bytes: self.number("trail_bytes")?.unwrap_or(0),
-            wall_time_us: self.number("wall_time")?.unwrap_or(0),
+            wall_time_us: self.length("wall_time")?.unwrap_or(0),
         })
     }
 
@@ -26,7 +26,7 @@ impl Args<'_> {
         let budget = Budget {
             bandwidth_limit: args.number("network_bytes")?,
             checkpoint_limit: args.number("checkpoint_bytes")?,
-            compute_timeout_us: args.number("wall_time")?,
+            compute_timeout_us: args.length("wall_time")?,
             context_limit: args.number("context")?,
             cost_limit_micros: args.number("cost")?,
             token_limit: args.number("tokens")?,
@@ -43,7 +43,7 @@ impl Args<'_> {
         let estimate = Estimate {
             cost_micros: args.number("cost")?,
             tokens: args.number("tokens")?,
-            wall_time_us: args.number("wall_time")?,
+            wall_time_us: args.length("wall_time")?,
         };
         args.all_used()?;
         Ok(Some(estimate))

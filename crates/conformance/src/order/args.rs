@@ -18,6 +18,10 @@ pub struct Args<'a> {
     pub table: &'a Table,
     pub names: &'a Names,
     used: RefCell<BTreeSet<&'a str>>,
+    /// Everything that was looked for, there or not.
+    asked: RefCell<BTreeSet<String>>,
+    /// Of these, what something was put in for.
+    assumed: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Args<'a> {
@@ -26,10 +30,30 @@ impl<'a> Args<'a> {
             table,
             names,
             used: RefCell::default(),
+            asked: RefCell::default(),
+            assumed: RefCell::default(),
         }
     }
 
+    /// The keys that whoever read the table knows.
+    pub fn asked(&self) -> BTreeSet<String> {
+        self.asked.borrow().clone()
+    }
+
+    /// The keys that were left out and for which a word was put in.
+    pub fn assumed(&self) -> BTreeSet<String> {
+        self.assumed.borrow().clone()
+    }
+
+    fn or<T>(&self, key: &str, value: Option<T>, default: T) -> T {
+        value.unwrap_or_else(|| {
+            self.assumed.borrow_mut().insert(key.to_owned());
+            default
+        })
+    }
+
     pub fn get(&self, key: &str) -> Option<&'a Value> {
+        self.asked.borrow_mut().insert(key.to_owned());
         let (key, value) = self.table.get_key_value(key)?;
         self.used.borrow_mut().insert(key);
         Some(value)
@@ -56,28 +80,43 @@ impl<'a> Args<'a> {
     }
 
     pub(crate) fn text_or(&self, key: &str, default: &str) -> Outcome<Text> {
-        Ok(Text::from(self.string(key)?.unwrap_or(default)))
+        Ok(Text::from(self.or(key, self.string(key)?, default)))
     }
 
     pub(crate) fn content(&self, key: &str, default: &str) -> Outcome<Content> {
-        Ok(Content::markdown(self.string(key)?.unwrap_or(default)))
+        Ok(Content::markdown(self.or(key, self.string(key)?, default)))
     }
 
     pub(crate) fn flag(&self, key: &str, default: bool) -> Outcome<bool> {
         match self.get(key) {
-            None => Ok(default),
+            None => Ok(self.or(key, None, default)),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => broken(format!("`{key}` must be true or false")),
         }
     }
 
     pub(crate) fn number(&self, key: &str) -> Outcome<Option<u64>> {
-        match self.get(key) {
+        match self.get(key).map(Value::as_u64) {
             None => Ok(None),
-            Some(value) => match (value.as_u64(), value.as_str().and_then(duration)) {
-                (Some(number), _) | (_, Some(number)) => Ok(Some(number)),
-                _ => broken(format!("`{key}` must be a number or a length of time")),
-            },
+            Some(Some(number)) => Ok(Some(number)),
+            Some(None) => broken(format!("`{key}` must be a number")),
+        }
+    }
+
+    /// A length of time, in microseconds.
+    pub(crate) fn length(&self, key: &str) -> Outcome<Option<u64>> {
+        match self.string(key)?.map(duration) {
+            None => Ok(None),
+            Some(Some(us)) => Ok(Some(us)),
+            Some(None) => broken(format!("`{key}` must be a length of time")),
+        }
+    }
+
+    /// A limit: a number, or for wall time a length of it.
+    pub(crate) fn limit(&self, key: &str) -> Outcome<Option<u64>> {
+        match self.get(key) {
+            Some(Value::String(_)) => self.length(key),
+            _ => self.number(key),
         }
     }
 

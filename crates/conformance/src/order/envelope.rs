@@ -29,6 +29,9 @@ pub(crate) fn new_envelope(run: &Run, by: Principal, args: &Args<'_>) -> Outcome
     if let Some(bytes) = args.number("bytes")? {
         payload.bytes = bytes;
     }
+    if let Some(attachments) = args.number("attachments")? {
+        payload.attachments = u32::try_from(attachments).unwrap_or(u32::MAX);
+    }
     // An address is a workspace's, and neither a role's nor an agent's.
     if let Some(Value::Object(address)) = args.get("to") {
         return Err(Trouble::Malformed(format!("to = {}", json!(address))));

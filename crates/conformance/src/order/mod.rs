@@ -40,6 +40,10 @@ pub use self::{
 pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome<Command> {
     let workspace = || args.workspace("workspace");
     let reason = || args.text_or("reason", "because");
+    let group = || {
+        let group = args.text("group")?;
+        args.need("group", group)
+    };
     macro_rules! word {
         ($key:literal) => {{
             let word = args.word($key)?;
@@ -95,7 +99,7 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
             },
         },
         "recover" => Command::Recover {
-            downtime_us: args.number("downtime")?.unwrap_or(0),
+            downtime_us: args.length("downtime")?.unwrap_or(0),
             examined: args.number("examined")?.unwrap_or(run.entries),
             quarantined: args.number("quarantined")?.unwrap_or(0),
         },
@@ -148,13 +152,16 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
             priority: word!("priority"),
         },
         "set_group_priority" => Command::SetGroupPriority {
-            group: args.text_or("group", "")?,
+            group: group()?,
             priority: word!("priority"),
         },
         "raise_budget" => Command::RaiseBudget {
             workspace: workspace()?,
             dimension: word!("dimension"),
-            limit: args.number("limit")?.unwrap_or(0),
+            limit: {
+                let limit = args.limit("limit")?;
+                args.need("limit", limit)?
+            },
         },
         "suspend" => Command::Suspend {
             workspace: workspace()?,
@@ -172,11 +179,9 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
             workspace: workspace()?,
             reason: args.text("reason")?,
         },
-        "abort_group" => Command::AbortGroup {
-            group: args.text_or("group", "")?,
-        },
+        "abort_group" => Command::AbortGroup { group: group()? },
         "terminate_gracefully" => {
-            let grace_us = args.number("grace")?.unwrap_or(60_000_000);
+            let grace_us = args.length("grace")?.unwrap_or(60_000_000);
             let words = args.content("payload", "finish up")?;
             let mut request = WindDown::of(workspace()?, grace_us, reason()?, words);
             let mut sent = request.envelope();
@@ -307,7 +312,10 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
             },
         },
         "create_user" => Command::CreateUser {
-            name: args.text_or("name", "")?,
+            name: {
+                let name = args.text("name")?;
+                args.need("name", name)?
+            },
         },
         "change_user" => Command::ChangeUser {
             user: id!("user", "u"),

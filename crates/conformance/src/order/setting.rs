@@ -22,10 +22,10 @@ pub fn limits(table: Option<&Table>, names: &Names) -> Outcome<Limits> {
         if let Some(percent) = args.number("budget_warning_percent")? {
             limits.budget_warning_percent = u8::try_from(percent).unwrap_or(u8::MAX);
         }
-        if let Some(us) = args.number("idle_timeout")? {
+        if let Some(us) = args.length("idle_timeout")? {
             limits.idle_timeout_us = us;
         }
-        if let Some(us) = args.number("redelivery_base")? {
+        if let Some(us) = args.length("redelivery_base")? {
             limits.redelivery_base_us = us;
         }
         if let Some(open) = args.number("max_open_workspaces")? {
@@ -50,7 +50,7 @@ pub fn highway(value: Option<&Value>, names: &Names) -> Outcome<wacp::gate::conf
     };
     let timeout = |args: &Args<'_>, before: Option<u64>| match args.get("timeout") {
         Some(Value::String(text)) if text == "none" => Ok(None),
-        Some(_) => args.number("timeout"),
+        Some(_) => args.length("timeout"),
         None => Ok(before),
     };
     let table = match value {

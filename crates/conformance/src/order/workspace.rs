@@ -42,7 +42,7 @@ pub(crate) fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace>
         delegate: args.flag("delegate", false)?,
         directive: args.content("directive", "work")?,
         group: args.text("group")?,
-        liveness_us: args.number("liveness")?,
+        liveness_us: args.length("liveness")?,
         metered: args.flag("metered", false)?,
         mounts: args.texts("mounts")?,
         owner,
@@ -50,7 +50,7 @@ pub(crate) fn new_workspace(run: &Run, args: &Args<'_>) -> Outcome<NewWorkspace>
         priority: args.word::<Band>("priority")?.unwrap_or_default(),
         role,
         task: args.id("task", "t")?,
-        timeout_us: args.number("timeout")?.unwrap_or(3_600_000_000),
+        timeout_us: args.length("timeout")?.unwrap_or(3_600_000_000),
         visibility: args.seen("visibility")?,
     })
 }

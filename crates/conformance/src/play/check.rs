@@ -8,6 +8,7 @@ use crate::{
     Outcome, broken,
     expect::{facts, has, is_like},
     file::{Table, Then},
+    words,
 };
 
 impl Player {
@@ -20,6 +21,7 @@ impl Player {
                 self.refused.as_deref().unwrap_or("none")
             ));
         }
+        words::check(then, &self.names)?;
         self.check_events(then, entries)?;
         self.check_told(then, mark)?;
         self.check_state(then)?;
@@ -81,6 +83,9 @@ impl Player {
     fn check_told(&self, then: &Then, mark: Mark) -> Outcome<()> {
         let told = self.told.get(mark.told..).unwrap_or_default();
         let told: Vec<Value> = told.iter().map(|(_, effect)| json!(effect)).collect();
+        if let Some(other) = told.iter().find(|effect| !words::is_effect(effect)) {
+            return broken(format!("no list has the effect {other}"));
+        }
         let is_told = |pattern: &Table, effect: &Value| {
             pattern
                 .iter()

@@ -1,7 +1,12 @@
 //! The nine components of a workspace (WACP §6.1), read off its state.
 
 use serde_json::{Value, json};
-use wacp::{Entry, Run, id::WorkspaceId, state::Slot, workspace::Workspace};
+use wacp::{
+    Entry, Run,
+    id::WorkspaceId,
+    state::Slot,
+    workspace::{Workspace, budget::Dimension},
+};
 
 /// Each component by its name. Every field of the state is named here, so a new
 /// one must be given its component before this compiles.
@@ -68,10 +73,19 @@ pub fn components(run: &Run, entries: &[Entry], id: WorkspaceId) -> Option<Value
             "timeout_us": timeout_us,
             "timed_us": timed_us,
             "wall_us": wall_us,
-            "budgets": meter,
+            "limits": by_measure(|measure| meter.as_ref()?.limits.limit(measure)),
+            "used": by_measure(|measure| Some(meter.as_ref()?.own[measure as usize])),
         },
         "local_trail": local.count(),
         "visibility_set": { "may_read": visibility, "tools": mounts },
         "authority_set": authority,
     }))
+}
+
+/// An amount of each measure, by the measure's word.
+fn by_measure(amount: impl Fn(Dimension) -> Option<u64>) -> Value {
+    let words = Dimension::ALL.map(|measure| json!(measure).as_str().map(str::to_owned));
+    let amounts = words.into_iter().zip(Dimension::ALL.map(amount));
+    let named = amounts.filter_map(|(word, amount)| Some((word?, json!(amount))));
+    Value::Object(named.collect())
 }

@@ -169,6 +169,9 @@ impl Player {
             match one.get("orders").and_then(Value::as_array) {
                 None => self.one_order(&one, must)?,
                 Some(orders) => {
+                    if let Some(key) = one.keys().find(|key| *key != "orders") {
+                        return broken(format!("nobody reads `{key}` beside `orders`"));
+                    }
                     for inner in orders.iter().filter_map(Value::as_object) {
                         self.order(inner, must)?;
                     }
@@ -183,11 +186,17 @@ impl Player {
         let args = Args::new(table, &names);
         let mark = self.mark();
         if let Some(after) = args.get("after") {
-            let Some(us) = after.as_str().and_then(duration) else {
+            let text = after.as_str().unwrap_or_default();
+            let back = text.strip_prefix('-');
+            let Some(us) = duration(back.unwrap_or(text)) else {
                 return broken("`after` must be a length of time");
             };
             let quietly = args.get("unticked") == Some(&Value::Bool(true));
-            self.pass(us, quietly)?;
+            match back {
+                // A clock that is set back: nothing becomes due by that.
+                Some(_) => self.now = Micros(self.now.0 - us as i64),
+                None => self.pass(us, quietly)?,
+            }
         }
         let by = args.get("by").and_then(Value::as_str);
         let name = args.get("do").and_then(Value::as_str);

@@ -141,6 +141,21 @@ impl Player {
             }
             compare(name, "directive", expected, &actual, &self.names, now)?;
         }
+        for (name, expected) in &then.holdings {
+            let id: WorkspaceId = order::id(&self.names, name, "w")?;
+            let held = self.run.merged.iter().filter(|((by, _), _)| *by == id);
+            let actual: BTreeMap<_, _> = held
+                .map(|((_, resource), merged)| (resource.to_string(), merged.hash))
+                .collect();
+            let expected = expected.iter();
+            let expected: BTreeMap<_, _> = expected
+                .map(|(resource, content)| (resource.clone(), order::artifact_hash(content)))
+                .collect();
+            if actual != expected {
+                let resources: Vec<_> = actual.keys().collect();
+                return broken(format!("{name} holds other contents, in {resources:?}"));
+            }
+        }
         for (name, expected) in &then.artifacts {
             let id: ArtifactId = order::id(&self.names, name, "a")?;
             let all = Reading::new(&self.run, &self.entries, &Scope::All);
