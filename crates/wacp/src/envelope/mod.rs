@@ -28,9 +28,9 @@ pub const MAX_REDELIVERIES: u8 = 3;
 pub const MAX_TAKEN: usize = 32;
 /// Injections that can still be named as the cause of a workspace: the latest.
 pub const MAX_CAUSES: usize = 4096;
-/// Rights that one envelope may carry.
 /// Envelopes that may wait for one receiver at once.
 pub const MAX_WAITING: u32 = 10_000;
+/// Rights that one envelope may carry.
 pub const MAX_RIGHTS: usize = 32;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
