@@ -3,9 +3,9 @@
 //! A scenario is a file that any implementation can read: what is given, what
 //! is asked, what must then be so. `file` reads it, `order` turns its orders
 //! into commands, `play` plays it, `expect` compares, `words` finds what is
-//! misspelt, `register` knows the statements, `proof` finds the tests it names, `shape` reads closed sets off
-//! the code, `evidence` is what they prove together, `report` says it. Nothing
-//! here decides anything about the protocol.
+//! misspelt, `register` knows the statements, `proof` finds the tests it names,
+//! `shape` reads closed sets off the code, `evidence` is what they prove
+//! together, `report` says it. Nothing here decides anything about the protocol.
 
 pub mod evidence;
 pub mod expect;

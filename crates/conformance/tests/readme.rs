@@ -56,7 +56,7 @@ fn every_key_and_every_order_is_explained() {
 }
 
 /// What the README says of an order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug)]
 struct Keys {
     all: BTreeSet<String>,
     needed: BTreeSet<String>,
@@ -96,12 +96,7 @@ fn documented() -> BTreeMap<String, Keys> {
             said.defaults.extend(table);
         }
         for name in spelt(names) {
-            let said = Keys {
-                all: said.all.clone(),
-                needed: said.needed.clone(),
-                defaults: said.defaults.clone(),
-            };
-            found.insert(name.to_owned(), said);
+            found.insert(name.to_owned(), said.clone());
         }
     }
     found

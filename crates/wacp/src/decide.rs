@@ -6,13 +6,13 @@ use crate::{
     checkpoint,
     command::{Command, Order, Principal},
     compaction, envelope, escalation,
-    event::{CapabilityDenied, Entry},
+    event::Entry,
     gate,
     id::WorkspaceId,
     integration, integrity, query, recovery,
     rejection::{Refusal, Rejection},
     right,
-    role::{self, Text, delegation::deny},
+    role::{self, delegation::deny},
     signal,
     stage::{Decision, Stage},
     state::Run,
@@ -86,17 +86,7 @@ fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
         Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
         _ => return Ok(()),
     };
-    stage.push_protocol(
-        None,
-        CapabilityDenied {
-            action: Text::from(stage.action),
-            capability: None,
-            holder: None,
-            reason,
-            target: None,
-        },
-    );
-    stage.refuse(reason)
+    deny(stage, principal, None, (reason, None))
 }
 
 fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision {

@@ -11,7 +11,7 @@ use crate::{
     gate::Answer,
     id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
     role::Text,
-    state::Run,
+    state::{Run, Slot},
     workspace::lifecycle::State,
 };
 
@@ -289,7 +289,7 @@ fn shown_again(run: &Run, user: UserId, effects: &mut Vec<Effect>) {
 /// The escalations that wait for a person.
 fn asked_of(run: &Run, user: UserId) -> impl Iterator<Item = (SignalId, &Escalation)> {
     let is_theirs = move |escalation: &Escalation| {
-        let owner = run.workspace(escalation.workspace).map(|slot| slot.owner());
+        let owner = run.workspace(escalation.workspace).map(Slot::owner);
         owner == Some(Party::User(user))
     };
     let all = run.escalations.iter();

@@ -43,11 +43,11 @@ pub struct Stage<'a> {
     /// Gates and escalations answered in this decision.
     pub answered_gates: BTreeSet<GateId>,
     pub answered_escalations: BTreeSet<SignalId>,
-    /// Envelopes that left their inbox in this decision.
-    /// Envelopes that were delivered a moment ago.
+    /// Envelopes that reached their receiver in this decision.
     pub arrived: BTreeSet<EnvelopeId>,
-    /// Signals whose delivery was put together a moment ago.
+    /// Signals that reached somebody in this decision.
     pub told: BTreeSet<SignalId>,
+    /// Envelopes that left their inbox in this decision.
     pub gone: BTreeSet<EnvelopeId>,
     /// Send-once rights used up or given away in this decision.
     pub spent_rights: BTreeSet<RightId>,
@@ -227,11 +227,7 @@ impl<'a> Stage<'a> {
 
     /// How many envelopes have been delivered so far.
     pub fn delivered(&self) -> u32 {
-        let delivered = self
-            .entries
-            .iter()
-            .filter(|e| matches!(e.event, Event::EnvelopeDelivered(_)));
-        delivered.count() as u32
+        self.arrived.len() as u32
     }
 
     pub fn finish(self) -> Vec<Entry> {

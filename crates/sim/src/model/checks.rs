@@ -101,6 +101,12 @@ impl Model {
         expect
     }
 
+    /// Nothing is merged into who only watches.
+    fn watches(&self, id: WorkspaceId) -> bool {
+        let space = self.space(id);
+        space.is_some_and(|space| space.role == Role::Observer)
+    }
+
     pub(super) fn expect_reparent(
         &self,
         id: WorkspaceId,
@@ -120,8 +126,7 @@ impl Model {
         let orphan = self.space(id).is_some_and(movable);
         let apt = parent != ROOT && self.state(parent).is_some_and(is_at_work);
         expect.rule(!orphan || !apt, Refusal::InvalidState);
-        let watches = self.space(parent).is_some_and(|s| s.role == Role::Observer);
-        expect.rule(watches, Refusal::InvalidStructure);
+        expect.rule(self.watches(parent), Refusal::InvalidStructure);
         expect.rule(is_long(reason), Refusal::TooLong);
         expect
     }
@@ -131,11 +136,7 @@ impl Model {
         self.living(new.parent, &mut expect);
         expect.rule(!self.works(new.parent), Refusal::InvalidState);
         expect.rule(!rules::is_role(new.role), Refusal::UnknownRole);
-        // Nothing is merged into who only watches.
-        let watches = self
-            .space(new.parent)
-            .is_some_and(|s| s.role == Role::Observer);
-        expect.rule(watches, Refusal::InvalidStructure);
+        expect.rule(self.watches(new.parent), Refusal::InvalidStructure);
         expect.rules(self.parties(by, new).err());
         if let Principal::Agent(delegate) = by {
             let may = self.open(delegate).is_some_and(|s| s.may_make_delegates);

@@ -202,8 +202,8 @@ fn drafts(stage: &mut Stage<'_>) {
         return;
     }
     for (at, task) in run.tasks.iter().enumerate() {
-        let works = task.workspace.is_some_and(|id| run.open(id).is_some());
-        if task.status == Status::Draft && task.gate.is_none() && !works {
+        let waits = task.gate.is_some() || task::is_taken(run, task);
+        if task.status == Status::Draft && !waits {
             task::graph::ask_again(stage, TaskId(at as u32), task);
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     event::{Actor, CapabilityDenied, Holder},
     id::WorkspaceId,
     rejection::Refusal,
-    role::{Role, Text},
+    role::Text,
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{Capability, check},
@@ -83,7 +83,8 @@ pub fn permit(
     }
 }
 
-/// Records a denial and refuses. Everyone but the runtime's own parts is named.
+/// Records a denial and refuses. Everyone of the run is named; its runtime's own
+/// parts and strangers are not.
 pub fn deny(
     stage: &mut Stage<'_>,
     principal: Principal,
@@ -91,14 +92,17 @@ pub fn deny(
     (reason, capability): (Refusal, Option<Capability>),
 ) -> Decision {
     let run = stage.run;
-    let workspace = |id: WorkspaceId| Holder::Workspace {
-        role: run.workspace(id).map_or(Role::Coordinator, Slot::role),
-        workspace: id,
+    let workspace = |id: WorkspaceId| {
+        let role = run.workspace(id).map(Slot::role)?;
+        Some(Holder::Workspace {
+            role,
+            workspace: id,
+        })
     };
     let (holder, place) = match principal {
-        Principal::Coordinator => (Some(workspace(WorkspaceId::ROOT)), Some(WorkspaceId::ROOT)),
-        Principal::Agent(id) => (Some(workspace(id)), Some(id)),
-        Principal::User(user) => (Some(Holder::User(user)), target),
+        Principal::Coordinator => (workspace(WorkspaceId::ROOT), Some(WorkspaceId::ROOT)),
+        Principal::Agent(id) => (workspace(id), Some(id)),
+        Principal::User(user) => (run.user(user).map(|_| Holder::User(user)), target),
         Principal::Runtime | Principal::Meter | Principal::Operator => (None, None),
     };
     stage.actor = actor(run, principal);
@@ -120,7 +124,8 @@ pub fn actor(run: &Run, principal: Principal) -> Actor {
     match principal {
         Principal::Coordinator => Actor::System,
         Principal::Agent(id) => run.agent_actor(id),
-        Principal::User(user) => Actor::User(user),
+        Principal::User(user) if run.user(user).is_some() => Actor::User(user),
+        Principal::User(_) => Actor::Protocol,
         Principal::Runtime | Principal::Meter | Principal::Operator => Actor::Protocol,
     }
 }

@@ -233,29 +233,31 @@ fn deliver(
     true
 }
 
-/// Delivers what waited, in the order of emission.
-pub fn deliver_queued(stage: &mut Stage<'_>, parent: WorkspaceId) -> u32 {
-    let run = stage.run;
+/// What waits for a workspace to listen, in the order of emission, and whose.
+fn queued(run: &Run, parent: WorkspaceId) -> impl Iterator<Item = (SignalId, WorkspaceId)> {
     let range = (parent, SignalId(0))..=(parent, SignalId(u64::MAX));
-    let mut count = 0;
-    for ((_, signal), from) in run.queued_signals.range(range) {
-        count += u32::from(deliver(stage, parent, *from, *signal));
-    }
-    count
+    let waiting = run.queued_signals.range(range);
+    waiting.map(|((_, signal), from)| (*signal, *from))
+}
+
+/// Delivers what waited.
+pub fn deliver_queued(stage: &mut Stage<'_>, parent: WorkspaceId) -> u32 {
+    deliver_all(stage, parent, parent)
 }
 
 /// What a workspace that ends did not hear any more the root hears: no signal is
 /// dropped (WACP §10.4).
 pub fn pass_on(stage: &mut Stage<'_>, ended: WorkspaceId) {
-    let run = stage.run;
     let root = WorkspaceId::ROOT;
-    if ended == root || !stage.state_of(root).is_some_and(listens) {
-        return;
+    if ended != root && stage.state_of(root).is_some_and(listens) {
+        deliver_all(stage, ended, root);
     }
-    let range = (ended, SignalId(0))..=(ended, SignalId(u64::MAX));
-    for ((_, signal), from) in run.queued_signals.range(range) {
-        deliver(stage, root, *from, *signal);
-    }
+}
+
+fn deliver_all(stage: &mut Stage<'_>, parent: WorkspaceId, to: WorkspaceId) -> u32 {
+    let delivered =
+        queued(stage.run, parent).map(|(signal, from)| u32::from(deliver(stage, to, from, signal)));
+    delivered.sum()
 }
 
 /// What a workspace said and its old parent did not hear goes to the new one.
@@ -266,12 +268,8 @@ pub fn hand_over(stage: &mut Stage<'_>, child: WorkspaceId, old: WorkspaceId, ne
 }
 
 fn unheard(run: &Run, child: WorkspaceId, parent: WorkspaceId) -> Vec<SignalId> {
-    let range = (parent, SignalId(0))..=(parent, SignalId(u64::MAX));
-    let queued = run.queued_signals.range(range);
-    queued
-        .filter(|(_, from)| **from == child)
-        .map(|((_, signal), _)| *signal)
-        .collect()
+    let theirs = queued(run, parent).filter(|(_, from)| *from == child);
+    theirs.map(|(signal, _)| signal).collect()
 }
 
 /// Its unheard signals wait for the new parent.

@@ -167,12 +167,16 @@ pub fn is_ready(run: &Run, task: &Task) -> bool {
         .all(|id| run.task(*id).is_some_and(|task| task.status.is_done()))
 }
 
+/// Whether a workspace that has not ended is bound to the task.
+pub fn is_taken(run: &Run, task: &Task) -> bool {
+    task.workspace.is_some_and(|id| run.open(id).is_some())
+}
+
 /// Whether a workspace may be created for the task now.
 pub fn is_dispatchable(run: &Run, id: TaskId) -> Result<(), Refusal> {
     let task = run.task(id).ok_or(Refusal::UnknownTask)?;
     // Two never work on one task, whatever a crash left of its status.
-    let works = task.workspace.is_some_and(|id| run.open(id).is_some());
-    if task.status != Status::Pending || works {
+    if task.status != Status::Pending || is_taken(run, task) {
         return Err(Refusal::InvalidTaskStatus);
     }
     if !is_ready(run, task) {

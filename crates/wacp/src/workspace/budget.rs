@@ -115,10 +115,15 @@ impl Usage {
 
     /// Whether every amount can be written.
     pub fn is_valid(&self) -> bool {
-        let told = [self.context, self.cost_micros, self.tokens];
-        let counted = [self.trail_bytes, self.wall_time_us];
-        let mut all = told.iter().chain(&counted);
-        all.all(|amount| *amount <= LARGEST)
+        let Usage {
+            context,
+            cost_micros,
+            tokens,
+            trail_bytes,
+            wall_time_us,
+        } = *self;
+        let amounts = [context, cost_micros, tokens, trail_bytes, wall_time_us];
+        amounts.into_iter().all(|amount| amount <= LARGEST)
     }
 
     pub fn amount(&self, dimension: Dimension) -> u64 {

@@ -12,7 +12,7 @@ use crate::{
     escalation,
     event::{
         Aborted, BatchAbort, EnvelopeUndeliverable, GracefulTerminationExpired, Reference,
-        TaskFailed, Undeliverable, WorkspaceReparented,
+        TaskFailed, Undeliverable,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{EnvelopeId, WorkspaceId},
@@ -29,7 +29,7 @@ use crate::{
     workspace::{
         is_long,
         lifecycle::{Reason, State},
-        meter,
+        ownership,
     },
 };
 
@@ -121,17 +121,9 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
         }
         Some(_) => {}
     }
-    gate::invalidate_merge(stage, child);
-    stage.push_protocol(
-        Some(child),
-        WorkspaceReparented {
-            consumed: meter::unwritten(stage.run, child),
-            new_parent: WorkspaceId::ROOT,
-            old_parent,
-            reason: Text::from(reason),
-            workspace: child,
-        },
-    );
+    stage.as_protocol(|stage| {
+        ownership::hang(stage, child, old_parent, WorkspaceId::ROOT, reason.into());
+    });
     stage.adopted.insert(child);
     signal::hand_over(stage, child, old_parent, WorkspaceId::ROOT);
 }

@@ -73,17 +73,7 @@ pub fn reparent(
     if is_long(reason) {
         return stage.refuse(Refusal::TooLong);
     }
-    gate::invalidate_merge(stage, id);
-    stage.push(
-        Some(id),
-        WorkspaceReparented {
-            consumed: meter::unwritten(stage.run, id),
-            new_parent: parent,
-            old_parent: WorkspaceId::ROOT,
-            reason: reason.clone(),
-            workspace: id,
-        },
-    );
+    hang(stage, id, WorkspaceId::ROOT, parent, reason.clone());
     let delegates: Vec<WorkspaceId> = right::superiors(stage.run, parent)
         .into_iter()
         .filter(|superior| *superior != WorkspaceId::ROOT)
@@ -92,6 +82,28 @@ pub fn reparent(
         connect_beneath(stage, &delegates, id);
     }
     Ok(())
+}
+
+/// Hangs a workspace elsewhere. A merge there is another question, and what it
+/// has used counts where it was used.
+pub fn hang(
+    stage: &mut Stage<'_>,
+    workspace: WorkspaceId,
+    old_parent: WorkspaceId,
+    new_parent: WorkspaceId,
+    reason: Text,
+) {
+    gate::invalidate_merge(stage, workspace);
+    stage.push(
+        Some(workspace),
+        WorkspaceReparented {
+            consumed: meter::unwritten(stage.run, workspace),
+            new_parent,
+            old_parent,
+            reason,
+            workspace,
+        },
+    );
 }
 
 /// The delegates above the new parent reach the workspace and all beneath it.

@@ -18,7 +18,10 @@ use wacp::{
     workspace::lifecycle::{Reason, State},
 };
 
-use crate::world::{ROOT, SECOND, World, artifact, text};
+use crate::{
+    orders::salvage,
+    world::{ROOT, SECOND, World, artifact, text},
+};
 
 fn accept(world: &mut World, id: WorkspaceId, strategy: Strategy) -> Vec<&'static str> {
     let entries = world.ok(
@@ -396,18 +399,6 @@ fn a_conflict_left_alone_ends_with_the_workspaces_time() {
     world.pass(3601 * SECOND);
     assert_eq!(reason(&world, id), Some(Reason::ConflictTimeout));
     assert!(world.run.merges.is_empty() && world.run.merge_targets.is_empty());
-}
-
-fn salvage(workspace: WorkspaceId) -> Salvage {
-    Salvage {
-        check: Check::Valid,
-        checkpoint: None,
-        conflicts: vec![],
-        strategy: Strategy::Evaluated,
-        synthesis: None,
-        usable: true,
-        workspace,
-    }
 }
 
 #[test]

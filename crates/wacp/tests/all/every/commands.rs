@@ -11,8 +11,7 @@ use wacp::{
     escalation,
     event::Damaged,
     id::{ConflictId, EnvelopeId, SignalId, TaskId, WorkspaceId},
-    integration::{Acceptance, Resolution, Salvage, Strategy},
-    integrity::Check,
+    integration::{Acceptance, Resolution, Strategy},
     right::RightKind,
     role::EnvelopeType,
     signal::SignalType,
@@ -25,7 +24,10 @@ use wacp::{
 };
 
 use super::rows;
-use crate::world::{ROOT, World, text};
+use crate::{
+    orders::salvage,
+    world::{ROOT, World, text},
+};
 
 /// One row per command on a workspace, one column per state in the order of
 /// §6.2: `+` done, anything else the letter of the refusal.
@@ -207,18 +209,7 @@ fn command(name: &str, world: &World, id: WorkspaceId) -> (Principal, Command) {
                 resolution: Resolution::CoordinatorResolve(content),
             },
         ),
-        "salvage" => (
-            coordinator,
-            Command::Salvage(Box::new(Salvage {
-                check: Check::Valid,
-                checkpoint: None,
-                conflicts: vec![],
-                strategy: Strategy::Evaluated,
-                synthesis: None,
-                usable: true,
-                workspace: id,
-            })),
-        ),
+        "salvage" => (coordinator, Command::Salvage(Box::new(salvage(id)))),
         "create_child" => (
             coordinator,
             Command::CreateWorkspace(Box::new(NewWorkspace {

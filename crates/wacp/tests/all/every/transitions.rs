@@ -21,7 +21,10 @@ use wacp::{
 };
 
 use super::{rows, word};
-use crate::world::{ROOT, SECOND, World, emission, text};
+use crate::{
+    orders::{abort, migrate, suspend},
+    world::{ROOT, SECOND, World, emission, text},
+};
 
 /// From, to, and all that leads from the one to the other.
 const TABLE: &str = "
@@ -71,7 +74,7 @@ fn reach(world: &mut World, state: State, was_blocked: bool) -> (WorkspaceId, Wo
     match state {
         State::Idle | State::Active | State::Blocked => {}
         State::Suspended => drop(world.attempt(Principal::Coordinator, suspend(id))),
-        State::Migrating => drop(world.attempt(Principal::Coordinator, migrate(id))),
+        State::Migrating => drop(world.attempt(Principal::Coordinator, migrate(id, "next"))),
         State::Integrating | State::Conflicted | State::Closed => {
             world.checkpoint(id, vec![]);
             world.emit(id, SignalType::Complete);
@@ -86,24 +89,6 @@ fn reach(world: &mut World, state: State, was_blocked: bool) -> (WorkspaceId, Wo
     }
     assert_eq!(world.state(id), state);
     (top, id)
-}
-
-fn suspend(workspace: WorkspaceId) -> Command {
-    let reason = text("wait");
-    Command::Suspend { workspace, reason }
-}
-
-fn migrate(workspace: WorkspaceId) -> Command {
-    Command::Migrate {
-        workspace,
-        new_agent: text("next"),
-        reason: text("better"),
-    }
-}
-
-fn abort(workspace: WorkspaceId) -> Command {
-    let reason = None;
-    Command::Abort { workspace, reason }
 }
 
 /// Everything that can be done to a workspace, by whoever may.
@@ -123,7 +108,7 @@ fn orders(world: &World, top: WorkspaceId, id: WorkspaceId) -> Vec<(Principal, C
     let mut orders = vec![
         (coordinator, suspend(id)),
         (coordinator, Command::Resume { workspace: id }),
-        (coordinator, migrate(id)),
+        (coordinator, migrate(id, "next")),
         (runtime, Command::CompleteMigration { workspace: id }),
         (
             runtime,
