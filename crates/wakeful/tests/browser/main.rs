@@ -14,3 +14,4 @@ mod hostile;
 mod house;
 mod pictures;
 mod security;
+mod truths;
