@@ -20,6 +20,8 @@ pub struct Flow {
     child: Child,
     input: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
+    /// Sentences proven so far.
+    proven: usize,
 }
 
 /// What Node imports from, as `cargo xtask test` has it.
@@ -44,6 +46,7 @@ impl Flow {
         for (name, value) in more.as_object().unwrap() {
             given[name] = value.clone();
         }
+        let authority = given["tls"]["file"].as_str().map(str::to_owned);
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/browser/flows")
             .join(format!("{name}.mjs"));
@@ -58,6 +61,7 @@ impl Flow {
             .arg(script)
             .env("WAKEFUL_TEST_NODE", packages())
             .env("WAKEFUL_FLOW", given.to_string())
+            .envs(authority.map(|file| ("NODE_EXTRA_CA_CERTS", file)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -67,15 +71,27 @@ impl Flow {
             input: child.stdin.take().unwrap(),
             lines: BufReader::new(child.stdout.take().unwrap()).lines(),
             child,
+            proven: 0,
         }
+    }
+
+    /// Lets it go on until it asks for something, or ends.
+    pub fn asked(&mut self) -> Option<String> {
+        for line in self.lines.by_ref() {
+            let line = line.unwrap();
+            println!("{line}");
+            self.proven += usize::from(line.starts_with("holds: "));
+            if let Some(what) = line.strip_prefix("ask ") {
+                return Some(what.to_owned());
+            }
+        }
+        None
     }
 
     /// Lets it go on until it asks for this.
     pub fn until_asked(&mut self, what: &str) {
-        for line in self.lines.by_ref() {
-            let line = line.unwrap();
-            println!("{line}");
-            if line.strip_prefix("ask ") == Some(what) {
+        while let Some(asked) = self.asked() {
+            if asked == what {
                 return;
             }
         }
@@ -94,15 +110,10 @@ impl Flow {
 
     /// Everything must hold, and something must have been proven.
     pub fn finish(mut self) {
-        let mut proven = 0;
-        for line in self.lines.by_ref() {
-            let line = line.unwrap();
-            proven += usize::from(line.starts_with("holds: "));
-            println!("{line}");
-        }
+        while self.asked().is_some() {}
         let status = self.child.wait().unwrap();
         assert!(status.success(), "{}: see above", self.name);
-        assert!(proven > 0, "{} proved nothing", self.name);
+        assert!(self.proven > 0, "{} proved nothing", self.name);
     }
 }
 

@@ -5,6 +5,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod attacks;
 mod audit;
 mod coming_in;
 mod deciding;
@@ -14,3 +15,4 @@ mod hostile;
 mod house;
 mod pictures;
 mod security;
+mod truths;

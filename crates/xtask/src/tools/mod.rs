@@ -60,6 +60,9 @@ fn missing() -> Vec<&'static str> {
     if place::find("chromium-headless-shell").is_none() {
         packages.extend(["chromium-headless-shell", "fonts-dejavu-core"]);
     }
+    if place::find("firefox-esr").is_none() {
+        packages.push("firefox-esr");
+    }
     packages
 }
 

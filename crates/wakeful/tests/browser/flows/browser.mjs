@@ -157,15 +157,23 @@ class Stage {
   }
 }
 
-export async function flow(name, play, whole = WHOLE_MS) {
+export const launchChromium = () => chromium.launch({
+  executablePath: execFileSync("which", ["chromium-headless-shell"], { encoding: "utf8" }).trim(),
+  args: ["--no-sandbox", "--disable-gpu", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+});
+
+/** Ends the program if a flow takes too long; gives what calls this off. */
+export function watchTime(name, whole = WHOLE_MS) {
   const late = setTimeout(() => {
     console.error(`${name}: took longer than ${whole / 1000} s`);
     process.exit(1);
   }, whole);
-  const browser = await chromium.launch({
-    executablePath: execFileSync("which", ["chromium-headless-shell"], { encoding: "utf8" }).trim(),
-    args: ["--no-sandbox", "--disable-gpu", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-  });
+  return () => clearTimeout(late);
+}
+
+export async function flow(name, play, whole) {
+  const inTime = watchTime(name, whole);
+  const browser = await launchChromium();
   const stage = new Stage(browser);
   let failed = false;
   try {
@@ -184,7 +192,7 @@ export async function flow(name, play, whole = WHOLE_MS) {
     }
   }
   await browser.close();
-  clearTimeout(late);
+  inTime();
   process.exit(failed ? 1 : 0);
 }
 

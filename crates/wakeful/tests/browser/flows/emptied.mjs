@@ -1,0 +1,50 @@
+// An inbox with nothing in it, and what is delivered into it while it is open.
+
+import { deliver, eventually, final, flow, heads, holds, PHONE, response, row, same, WIDE } from "./browser.mjs";
+
+/** At once: before anyone would look again. */
+const AT_ONCE_MS = 3_000;
+
+await flow("emptied", async (stage) => {
+  for (const size of [WIDE, PHONE]) {
+    const at = `at ${size.width} px`;
+    const page = await stage.window({ as: "ann", size });
+    const calm = page.locator("#list .calm");
+    const current = () => page.evaluate(() => document.activeElement.closest(".row")?.dataset.id);
+    const appears = (id, what) => eventually(`${what} appears in the list, ${at}`, async () => (await row(page, id).count()) === 1, AT_ONCE_MS);
+
+    // Empty when it was opened.
+    await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+    same(await calm.innerText(), "Nothing needs you.", `an empty inbox says so, ${at}`);
+    const first = await deliver({ type: "alert", headline: "The disk is full" });
+    await appears(first, "an alert delivered into an empty inbox");
+    same([await calm.count(), await page.locator("#fresh").isVisible()], [0, false], `an alert appears in an empty inbox, which no longer says that nothing needs one, ${at}`);
+    await page.keyboard.press("j");
+    same(await current(), first, `j goes to it, ${at}`);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/items/${first}`);
+    holds(true, `and Enter opens it, ${at}`);
+
+    // Emptied by an answer that can still be undone.
+    await Promise.all([page.waitForResponse("**/api/v1/events"), page.goto("/")]);
+    await page.keyboard.press("j");
+    await page.keyboard.press("a");
+    await calm.waitFor();
+    const second = await deliver({ type: "alert", headline: "The disk is still full" });
+    await appears(second, "an alert delivered into an emptied inbox");
+    same(await heads(page), ["The disk is still full"], `and so does one in an inbox that was emptied, alone, ${at}`);
+    await page.keyboard.press("u");
+    await row(page, first).waitFor();
+    same([(await response(first)).status, await row(page, second).count()], ["pending", 1], `the answer before it can still be undone, and both are in the list, ${at}`);
+
+    // What a key reaches is what it answers.
+    for (let left = 2; left > 0; left -= 1) {
+      if (!(await current())) await page.keyboard.press("j");
+      const answered = await current();
+      await page.keyboard.press("r");
+      await eventually("its row is gone", async () => (await row(page, answered).count()) === 0);
+    }
+    await calm.waitFor();
+    same([(await final(first)).status, (await final(second)).status], ["rejected", "rejected"], `both are answered by keys, ${at}`);
+  }
+});
