@@ -18,6 +18,7 @@ pub mod openapi;
 pub mod pages;
 pub mod path;
 pub mod problem;
+pub mod proxy;
 pub mod query;
 pub mod routes;
 pub mod serve;
