@@ -24,6 +24,8 @@ pub mod routes;
 pub mod serve;
 pub mod settings;
 pub mod transport;
+pub mod tries;
+pub mod turns;
 pub mod wake;
 pub mod walk;
 pub mod webhook;

@@ -18,7 +18,7 @@ use crate::{
     pages::{
         form::Form,
         layout::{notice, plain},
-        password, sign_in,
+        mark, password, sign_in,
     },
     path::Path,
 };
@@ -89,11 +89,13 @@ pub async fn found(
     create(&app, name)
         .await
         .map_err(|problem| again(problem.detail()))?;
-    password::keep(&app, name, new, None).await?;
+    password::keep(&app, name, new, None, false).await?;
     let cookie = sign_in::open(&app, &headers, name)
         .await
         .ok_or_else(closed)?;
-    Ok((cookie, Redirect::to("/connect")).into_response())
+    let mut response = (cookie, Redirect::to("/connect")).into_response();
+    mark::leave(&app, name, &mut response);
+    Ok(response)
 }
 
 /// The token that every person has is drawn and told to nobody; a new one can

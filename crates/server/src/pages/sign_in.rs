@@ -14,10 +14,11 @@ use trail::Micros;
 use crate::{
     App,
     api::fresh,
+    lockout::Who,
     pages::{
         form::{Form, SignedForm, pairs},
         layout::{notice, plain},
-        password,
+        mark, password,
         session::{self, cookie},
     },
     path::Path,
@@ -74,11 +75,24 @@ pub async fn with_password(
 ) -> Result<Response, Response> {
     let form_sent = Form::open(&app, &headers, body, FORM_BYTES).await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
-    if let Err(seconds) = app
-        .limits
-        .sign_in
-        .try_one(name, peer.address, app.shared().clock.now())
-    {
+    // A browser that is known has tries of its own. Without them it is any other.
+    let mark = mark::find(&app, &headers, name);
+    let given = form_sent.text("password");
+    let known = match mark.as_deref().map(Who::Known) {
+        Some(who) => password::check(&app, name, who, given).await.ok(),
+        None => None,
+    };
+    let checked = match known {
+        Some(true) => Ok(true),
+        // A stolen mark gives its tries once, not once more without it.
+        Some(false) => {
+            let (tries, now) = (&app.limits.sign_in, app.shared().clock.now());
+            tries.count(name, Who::Address(peer.address), now);
+            Ok(false)
+        }
+        None => password::check(&app, name, Who::Address(peer.address), given).await,
+    };
+    let right = checked.map_err(|seconds| {
         let wait = crate::pages::when::span(seconds as i64);
         let fault = format!("Too many tries. Wait {wait}, then try again.");
         let page = plain(
@@ -87,9 +101,8 @@ pub async fn with_password(
             form(name, next, Some(&fault)),
         );
         let retry = [(header::RETRY_AFTER, seconds.to_string())];
-        return Err((retry, page).into_response());
-    }
-    let right = password::is_right(&app, name, form_sent.text("password")).await;
+        (retry, page).into_response()
+    })?;
     let opened = match right {
         true => open(&app, &headers, name).await,
         false => None,
@@ -103,9 +116,9 @@ pub async fn with_password(
             form(name, next, Some(fault)),
         ));
     };
-    let now = app.shared().clock.now();
-    app.limits.sign_in.succeeded(name, peer.address, now);
-    Ok((cookie, Redirect::to(here(next))).into_response())
+    let mut response = (cookie, Redirect::to(here(next))).into_response();
+    mark::leave(&app, name, &mut response);
+    Ok(response)
 }
 
 /// A session for someone whose password is right.
@@ -147,13 +160,20 @@ pub async fn with_link(
 ) -> Result<Response, Response> {
     Form::open(&app, &headers, body, FORM_BYTES).await?;
     let hash = secret::hash(&link);
+    let accounts = app.shared().accounts();
+    let mut links = accounts.links.values();
+    let name = links.find_map(|link| (link.hash.0 == hash).then(|| link.name.clone()));
     let command = |session| account::Command::UseLink { hash, session };
     match enter(&app, &headers, command).await {
         Some(cookie) => {
             // To choose a password, unless the link says where else.
             let next = next(&query);
             let next = next.as_deref().map_or("/you", here);
-            Ok((cookie, Redirect::to(next)).into_response())
+            let mut response = (cookie, Redirect::to(next)).into_response();
+            if let Some(name) = name {
+                mark::leave(&app, &name, &mut response);
+            }
+            Ok(response)
         }
         None => {
             app.failures.count(peer.address);

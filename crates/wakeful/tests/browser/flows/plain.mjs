@@ -63,6 +63,6 @@ await flow("plain", async (stage) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL((url) => url.pathname === "/");
     holds(true, `one signs in by link and by password, ${at}`);
-    given.people.ann.cookie = (await page.context().cookies()).map(({ name, value }) => ({ name, value }))[0];
+    given.people.ann.cookie = (await page.context().cookies()).filter(({ path }) => path === "/").map(({ name, value }) => ({ name, value }))[0];
   }
 });
