@@ -300,6 +300,17 @@ impl Shared {
         self.vault.seal_secret(&name, hash.as_bytes())
     }
 
+    /// Counts of wrong passwords from before the last stop, if they can be opened.
+    pub async fn sign_in_tries(&self) -> store::Result<Option<Vec<u8>>> {
+        let name = crate::decide::SIGN_IN_TRIES;
+        let sealed = self.store.secret(name).await?;
+        Ok(sealed.and_then(|sealed| self.vault.open_secret(name, &sealed)))
+    }
+
+    pub fn seal_sign_in_tries(&self, tries: &[u8]) -> std::io::Result<Vec<u8>> {
+        self.vault.seal_secret(crate::decide::SIGN_IN_TRIES, tries)
+    }
+
     /// What passed to and from devices, as far as it is on the trail.
     pub async fn relayed(&self) -> store::Result<Vec<store::RelayedRow>> {
         self.store.relayed().await

@@ -442,9 +442,9 @@ fn link_routes() -> Vec<Route> {
             "post",
             "/api/v1/me/token",
             post(sessions::rotate),
-            human("A new token for yourself, which replaces the old one and ends its sessions")
+            human("A new token for yourself, which replaces the old one and ends its sessions; a page's session must send its person's password")
                 .answer(201, "UserToken")
-                .errors(&[404, 409]),
+                .errors(&[400, 403, 404, 408, 409, 413, 415, 422, 429]),
         ),
         route(
             "post",

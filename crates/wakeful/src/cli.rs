@@ -162,6 +162,9 @@ pub struct Serve {
     /// Networks of the proxies in front, which speak HTTPS to the world
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub behind_proxy: Vec<String>,
+    /// What the proxies send as the header Wakeful-Proxy-Secret is in this file
+    #[arg(long, value_name = "FILE")]
+    pub proxy_secret_file: Option<PathBuf>,
     /// The address agents use, for prompts [default: where it listens]
     #[arg(long, value_name = "URL")]
     pub address: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -11,9 +12,10 @@ use serde::Deserialize;
 use server::{
     App, Settings,
     listen::Tls,
+    proxy::{self, ProxySecret, Unfit},
     serve::{self, Bound},
 };
-use wake::limits;
+use wake::{limits, net::Cidr};
 use wakelink::relay::Limits;
 
 use crate::{
@@ -36,6 +38,7 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(default)]
     behind_proxy: Vec<String>,
+    proxy_secret_file: Option<PathBuf>,
     body_key: Option<PathBuf>,
     address: Option<String>,
     max_details: Option<usize>,
@@ -71,7 +74,10 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
             text.parse()
                 .with_context(|| format!("--behind-proxy {text}"))
         })
-        .collect::<Result<Vec<_>>>()?;
+        .collect::<Result<Vec<Cidr>>>()?;
+    let proxy_secret = flags.proxy_secret_file.or(file.proxy_secret_file);
+    let proxy_secret = proxy_secret.as_deref().map(read_secret).transpose()?;
+    check_proxies(&proxies, proxy_secret.as_ref())?;
     let tls =
         match (
             flags.tls_cert.or(file.tls_cert),
@@ -137,6 +143,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         port: listening.port(),
         max_details_bytes,
         proxies,
+        proxy_secret,
         setup: setup.as_ref().map(|link| secret::hash(link)),
         link: file.link,
     };
@@ -153,6 +160,50 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     serve::serve(app, bound, shutdown).await;
     tracing::info!("stopped");
     Ok(Ending::Done)
+}
+
+/// What the proxy proves itself with.
+fn read_secret(file: &Path) -> Result<ProxySecret> {
+    let read = || {
+        let mode = std::fs::metadata(file)?.permissions().mode();
+        Ok::<_, std::io::Error>((mode, std::fs::read_to_string(file)?))
+    };
+    let (mode, text) =
+        read().with_context(|| format!("could not read the secret in {}", file.display()))?;
+    // A service manager may hand it over by way of a group.
+    if mode & 0o007 != 0 {
+        bail!(
+            "{} can be read by others; run chmod 600 on it",
+            file.display()
+        );
+    }
+    ProxySecret::parse(&text).with_context(|| {
+        format!(
+            "{} must hold {} to {} visible characters without spaces; \
+             openssl rand -hex 32 gives some",
+            file.display(),
+            proxy::LEAST_CHARS,
+            proxy::MOST_CHARS
+        )
+    })
+}
+
+fn check_proxies(proxies: &[Cidr], secret: Option<&ProxySecret>) -> Result<()> {
+    if secret.is_some() && proxies.is_empty() {
+        bail!("--proxy-secret-file is for a proxy: name its network with --behind-proxy CIDR");
+    }
+    proxy::check(proxies, secret).map_err(|unfit| match unfit {
+        Unfit::TooWide(network) => anyhow!(
+            "--behind-proxy {network} lets nearly anyone speak for others: \
+             name only the proxy's own network or address"
+        ),
+        Unfit::Unproven(network) => anyhow!(
+            "--behind-proxy {network} contains this machine itself, where any program could \
+             say that it is the proxy: give --proxy-secret-file FILE, and have the proxy send \
+             what is in it as the header {}",
+            proxy::HEADER
+        ),
+    })
 }
 
 fn read_tls(cert: &Path, key: &Path) -> std::io::Result<Tls> {

@@ -5,6 +5,7 @@
 // A server that listens is waited for when it is stopped or killed.
 #![allow(clippy::zombie_processes)]
 
+pub mod front;
 pub mod peer;
 pub mod receiver;
 
@@ -33,7 +34,13 @@ pub struct House {
     listen: String,
     /// For the server's `WAKEFUL_LOG`.
     pub log_level: Option<&'static str>,
+    /// Whether requests of this house prove that they come from its proxy.
+    behind_proxy: bool,
 }
+
+/// What a proxy of these tests proves itself with, and the header it does so in.
+pub const PROXY_SECRET: &str = "only-the-proxy-of-this-test-knows-these-words";
+pub const PROXY_SECRET_HEADER: &str = "wakeful-proxy-secret";
 
 struct Running {
     child: Child,
@@ -176,6 +183,7 @@ impl House {
             flags: Vec::new(),
             listen: "127.0.0.1:0".to_owned(),
             log_level: None,
+            behind_proxy: false,
         }
     }
 
@@ -191,6 +199,38 @@ impl House {
         house.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
         house.serve().await;
         (house, token)
+    }
+
+    /// A running server with the owner `ann`, behind proxies of these networks,
+    /// loopback among them: what this house sends proves that it is the proxy.
+    pub async fn start_behind(networks: &[&str]) -> (House, String) {
+        let mut house = House::empty();
+        let token = house.user("ann", "owner");
+        house.go_behind(networks);
+        house.serve().await;
+        (house, token)
+    }
+
+    /// Flags by which the server takes the proxies of these networks, loopback
+    /// among them, at their word.
+    pub fn go_behind(&mut self, networks: &[&str]) -> Vec<String> {
+        let file = self.data().join("proxy-secret");
+        std::fs::write(&file, PROXY_SECRET).unwrap();
+        let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&file, owner_only).unwrap();
+        self.behind_proxy = true;
+        let file = file.to_str().unwrap();
+        let mut flags = vec!["--proxy-secret-file", file];
+        for network in networks {
+            flags.extend(["--behind-proxy", network]);
+        }
+        self.flags = flags.into_iter().map(str::to_owned).collect();
+        self.flags.clone()
+    }
+
+    /// Listens here, at a port of the server's choice if it ends in `:0`.
+    pub fn listen_on(&mut self, address: &str) {
+        self.listen = address.to_owned();
     }
 
     pub fn data(&self) -> &Path {
@@ -408,6 +448,9 @@ impl House {
             .request(method, format!("{}{path}", self.address()));
         for (name, value) in headers {
             request = request.header(*name, *value);
+        }
+        if self.behind_proxy && headers.iter().all(|(name, _)| *name != PROXY_SECRET_HEADER) {
+            request = request.header(PROXY_SECRET_HEADER, PROXY_SECRET);
         }
         Answer::read(request.body(body).send().await.expect("no answer")).await
     }
