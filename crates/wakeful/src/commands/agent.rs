@@ -26,6 +26,8 @@ struct Body {
     headline: String,
     summary: String,
     details: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details_format: Option<String>,
     callback_webhook: Option<String>,
     timeout_seconds: Option<i64>,
 }
@@ -38,6 +40,7 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         headline: deliver.headline,
         summary: deliver.summary,
         details: deliver.details.map(read_details).transpose()?,
+        details_format: deliver.details_format,
         callback_webhook: deliver.webhook,
         timeout_seconds: deliver.timeout,
     };
@@ -267,6 +270,9 @@ fn show_page(log: &Log, page: &Page) {
             line(answer.feedback.as_deref().unwrap_or("-")),
         ]
     };
+    if page.deliveries.is_empty() {
+        say("No delivery matches.");
+    }
     table(&page.deliveries.iter().map(row).collect::<Vec<_>>());
     if let Some(next) = &page.next_since {
         say(&format!(

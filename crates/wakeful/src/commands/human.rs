@@ -76,14 +76,29 @@ pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
     };
     let body = reply.body.as_slice();
     let unreadable = "the server's answer cannot be read";
-    match (place.json, inbox.id) {
+    match (place.json, &inbox.id) {
         (true, _) => print_body(body),
         (false, Some(_)) => print(&describe(
             &serde_json::from_slice(body).context(unreadable)?,
         )),
-        (false, None) => show_list(&serde_json::from_slice(body).context(unreadable)?),
+        (false, None) => {
+            let page = serde_json::from_slice(body).context(unreadable)?;
+            show_list(&page, empty(&inbox));
+        }
     }
     Ok(Ending::Done)
+}
+
+/// What an empty list means: that depends on what was asked for.
+fn empty(inbox: &Inbox) -> &'static str {
+    let filters = [&inbox.search, &inbox.agent, &inbox.r#type, &inbox.status];
+    let filtered = filters.iter().any(|filter| filter.is_some()) || inbox.test.is_some();
+    match (&inbox.cursor, filtered, inbox.all) {
+        (Some(_), _, _) => "Nothing more.",
+        (None, true, _) => "No delivery matches.",
+        (None, false, true) => "Nothing has been delivered yet.",
+        (None, false, false) => "Nothing waits for you.",
+    }
 }
 
 fn list_path(inbox: &Inbox) -> String {
@@ -126,7 +141,7 @@ fn note(item: &Item) -> String {
     notes.join(", ")
 }
 
-fn show_list(page: &Page) {
+fn show_list(page: &Page, empty: &str) {
     let now = Clock::system().now();
     let row = |item: &Item| Row {
         age: age(item.created_at, now),
@@ -138,7 +153,7 @@ fn show_list(page: &Page) {
     };
     let rows: Vec<Row> = page.items.iter().map(row).collect();
     if rows.is_empty() {
-        say("Nothing waits for you.");
+        say(empty);
     }
     for line in list::lay_out(rows, output::terminal_width()) {
         print(&line);

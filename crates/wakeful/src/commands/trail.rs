@@ -54,6 +54,9 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
                         line(&entry["facts"].to_string()),
                     ]);
                 }
+                if rows.is_empty() {
+                    say("No entry matches.");
+                }
                 table(&rows);
             })
             .await
@@ -319,7 +322,7 @@ fn verify_file(
 }
 
 async fn export(place: &Place, file: &Path) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "export")?;
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
     let store = store::open_read_only(&directory)
@@ -361,7 +364,7 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
 }
 
 async fn rebuild(place: &Place) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "rebuild")?;
     let _lock = house::lock(&directory)?;
     let setup = house::setup(&directory, place.body_key.as_deref()).await?;
     setup.vault.check(setup.store.as_ref()).await?;
@@ -405,7 +408,7 @@ async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
 }
 
 async fn rotate_key(place: &Place) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "rotate-key")?;
     let _lock = house::lock(&directory)?;
     let (old, new) = house::rotate_log_key(&directory, place.body_key.as_deref()).await?;
     match place.json {

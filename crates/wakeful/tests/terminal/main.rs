@@ -1,0 +1,12 @@
+//! Nothing the terminal says is false: what the program prints, and where.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod lists;
+mod manual;
+mod places;
+mod scene;
+mod starting;
+mod values;
