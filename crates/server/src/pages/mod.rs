@@ -14,6 +14,7 @@ mod connect;
 mod devices;
 mod filter;
 mod form;
+mod here;
 mod inbox;
 mod item;
 mod layout;
