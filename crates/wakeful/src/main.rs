@@ -11,6 +11,7 @@ mod link;
 mod list;
 mod manual;
 mod output;
+mod prefix;
 
 use std::process::ExitCode;
 

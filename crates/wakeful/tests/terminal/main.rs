@@ -7,6 +7,7 @@ mod harness;
 mod lists;
 mod manual;
 mod places;
+mod prefixes;
 mod scene;
 mod starting;
 mod values;
