@@ -89,6 +89,16 @@ impl Shared {
         Ok(self.store.delivery(id).await?.map(|row| self.row(row)))
     }
 
+    /// Deliveries whose ids begin so, in the order of their ids.
+    pub async fn deliveries_with(
+        &self,
+        prefix: wake::IdPrefix,
+        limit: usize,
+    ) -> store::Result<Vec<Row>> {
+        let rows = self.store.deliveries_within(prefix.range(), limit).await?;
+        Ok(rows.into_iter().map(|row| self.row(row)).collect())
+    }
+
     /// The answer to a delivery as it stands.
     pub async fn response(&self, id: Uuid) -> store::Result<Option<Told>> {
         let Some(row) = self.store.response(id).await? else {

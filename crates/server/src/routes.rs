@@ -131,6 +131,11 @@ fn inbox_routes() -> Vec<Route> {
                 .query("test", "boolean", "Only tests, or none")
                 .query("q", "string", "Words that must all occur")
                 .query("cursor", "string", "next_cursor of the page before")
+                .query(
+                    "id_prefix",
+                    "string",
+                    "Only items whose ids begin with these 4 to 36 characters, by id; with limit alone",
+                )
                 .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "InboxPage")
                 .errors(&[422]),

@@ -17,6 +17,7 @@ pub mod sqlite;
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
     path::Path,
     sync::Arc,
 };
@@ -96,6 +97,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>>;
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>>;
+    /// Deliveries whose ids are in this range, in the order of their ids.
+    async fn deliveries_within(
+        &self,
+        ids: RangeInclusive<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRow>>;
     /// A delivery and the two texts of its answer.
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>>;
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;

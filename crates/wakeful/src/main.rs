@@ -1,5 +1,6 @@
 //! The program: arguments in, exit codes out. No rules live here.
 
+mod arguments;
 mod cli;
 mod commands;
 mod connect;
@@ -8,7 +9,9 @@ mod crew;
 mod house;
 mod link;
 mod list;
+mod manual;
 mod output;
+mod prefix;
 
 use std::process::ExitCode;
 
@@ -27,7 +30,7 @@ pub enum Ending {
 }
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::from_arguments();
+    let cli = arguments::read();
     output::start_log(cli.log_level(), cli.log_json());
     // One provider for all of TLS; a second call would only say that it is set.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

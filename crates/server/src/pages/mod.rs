@@ -16,6 +16,7 @@ mod devices;
 mod filter;
 mod form;
 pub mod in_address;
+mod here;
 mod inbox;
 mod item;
 mod layout;

@@ -18,6 +18,7 @@ mod write;
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -350,6 +351,16 @@ impl Store for Sqlite {
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>> {
         let recent = self.ids.recent(id);
         self.read(|connection| ids::delivery(connection, id, recent))
+    }
+
+    async fn deliveries_within(
+        &self,
+        range: RangeInclusive<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRow>> {
+        let recent = self.ids.recent_within(&range, limit);
+        self.read_long(move |connection| ids::deliveries_within(connection, &range, &recent, limit))
+            .await
     }
 
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>> {

@@ -44,6 +44,9 @@ struct File {
     max_details: Option<usize>,
     #[serde(default)]
     link: Limits,
+    /// Whether `connections` is written under `[link]`.
+    #[serde(skip)]
+    asks_for_connections: bool,
 }
 
 fn read_config(path: Option<&Path>) -> Result<File> {
@@ -52,7 +55,12 @@ fn read_config(path: Option<&Path>) -> Result<File> {
     };
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("could not read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("in {}", path.display()))
+    let what = || format!("in {}", path.display());
+    let mut file: File = toml::from_str(&text).with_context(what)?;
+    let written: toml::Table = toml::from_str(&text).with_context(what)?;
+    let link = written.get("link");
+    file.asks_for_connections = link.is_some_and(|link| link.get("connections").is_some());
+    Ok(file)
 }
 
 pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
@@ -111,7 +119,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if let Some(limit) = file.link.nothing_passes() {
         bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
     }
-    files::make_room(&mut file.link);
+    files::make_room(&mut file.link, file.asks_for_connections);
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
