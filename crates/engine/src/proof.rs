@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     event::Event,
+    reached::{Remembered, Shortfall},
     vault::{Vault, VaultFault},
 };
 
@@ -50,6 +51,8 @@ pub enum ProofFault {
     Taken { position: u64 },
     #[error("entry {position}: content says it is encrypted with a key that was not given")]
     OtherKey { position: u64 },
+    #[error(transparent)]
+    Short(#[from] Shortfall),
     #[error("{0} content is encrypted; name its key with --body-key")]
     Sealed(&'static str),
     #[error(transparent)]
@@ -164,7 +167,11 @@ pub async fn verify(
     kept: Vec<Checkpoint>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StoreReport, ProofFault> {
-    let head = store.head().await?.ok_or(ProofFault::Empty)?;
+    let remembered = Remembered::read(store)?;
+    let Some(head) = store.head().await? else {
+        remembered.nothing_missing()?;
+        return Err(ProofFault::Empty);
+    };
     let mut verifier = Verifier::new();
     if let Some(key) = key {
         verifier.trust(Keyring::new(key.clone()));
@@ -209,6 +216,12 @@ pub async fn verify(
         let (kept, signed) = (head.size, checkpoint.size);
         let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
         return Err(store::Error::Damaged(what).into());
+    }
+    let newest = remembered
+        .check(store, |note| verifier.open(note).ok())
+        .await?;
+    if newest.is_none() {
+        remembered.of_other_log(&checkpoint.origin)?;
     }
     let report = verifier.finish(&checkpoint)?;
     if let Some(position) = found.unopened {

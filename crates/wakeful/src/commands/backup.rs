@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -18,6 +19,9 @@ use crate::{
     connect, house,
     output::{Progress, print_json, say},
 };
+
+/// How long a restore waits for its own readers.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Ending> {
     if place.server.is_some() {
@@ -170,8 +174,13 @@ async fn restore_into(
     let origin = setup.keys.log.name().to_owned();
     Engine::continue_log(setup).await?;
     // All of it into the one file.
-    store.scrub().await?;
+    store.settle(PATIENCE).await?;
     drop(store);
+    // The head first: a head without data is refused, and a restore then repeated.
+    put_in_place(
+        &staging.join(store::HEAD_FILE),
+        &directory.join(store::HEAD_FILE),
+    )?;
     put_in_place(&staging.join(store::FILE), &directory.join(store::FILE))?;
     Ok((origin, with_keys))
 }
