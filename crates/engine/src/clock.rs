@@ -115,3 +115,29 @@ impl fmt::Debug for Clock {
         f.write_str("Clock")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_wavers_does_not_make_ours_run_away() {
+        let [wall, steady] = [1_000_000_000, 0].map(|at| Arc::new(AtomicI64::new(at)));
+        let read = |clock: &Arc<AtomicI64>| {
+            let clock = Arc::clone(clock);
+            move || Micros(clock.load(Ordering::SeqCst))
+        };
+        let clock = Clock::of(read(&wall), read(&steady));
+        let mut last = clock.now();
+        for step in 0..10_000 {
+            let passes = 1000;
+            steady.fetch_add(passes, Ordering::SeqCst);
+            let waver = if step % 2 == 0 { 700_000 } else { -700_000 };
+            wall.fetch_add(passes + waver, Ordering::SeqCst);
+            let now = clock.now();
+            assert!(now > last, "{now:?} is not after {last:?}");
+            last = now;
+            assert!(now.0 - clock.wall().0 <= 700_000);
+        }
+    }
+}
