@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +14,10 @@ use engine::{
     keys::{self, Seed},
 };
 use trail::{VerifierKey, rotation::Rotation};
+
+/// How long a command that has the directory to itself waits for its own readers
+/// before it leaves something in the write-ahead log.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 pub const SOCKET: &str = "wakeful.sock";
 
@@ -181,7 +186,9 @@ pub async fn rotate_log_key(
     let rotation = Rotation::sign(&setup.keys.log, &new);
     let both = (setup.keys.log.verifier().clone(), new.verifier().clone());
     setup.keys.log = new;
+    let store = Arc::clone(&setup.store);
     Engine::rotate_log_key(setup, rotation).await?;
+    store.settle(PATIENCE).await?;
     std::fs::rename(&next, keys.join(keys::TRAIL_KEY))
         .context("could not put the new key in place")?;
     Ok(both)

@@ -6,7 +6,6 @@ use std::{
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -19,9 +18,6 @@ use crate::{
     connect, house,
     output::{Progress, print_json, say},
 };
-
-/// How long a restore waits for its own readers.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Ending> {
     if place.server.is_some() {
@@ -174,8 +170,14 @@ async fn restore_into(
     let origin = setup.keys.log.name().to_owned();
     Engine::continue_log(setup).await?;
     // All of it into the one file.
-    store.settle(PATIENCE).await?;
+    store.settle(house::PATIENCE).await?;
     drop(store);
+    // What another database left here must not be taken for a part of this one.
+    for left in ["-wal", "-shm"].map(|suffix| with_suffix(&directory.join(store::FILE), suffix)) {
+        if left.exists() {
+            fs::rename(&left, with_suffix(&left, ".before-restore"))?;
+        }
+    }
     // The head first: a head without data is refused, and a restore then repeated.
     put_in_place(
         &staging.join(store::HEAD_FILE),

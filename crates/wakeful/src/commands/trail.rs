@@ -370,6 +370,7 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
     setup.vault.check(setup.store.as_ref()).await?;
     let (entries, changed) = rebuild_and_compare(setup.store.as_ref()).await?;
+    setup.store.settle(house::PATIENCE).await?;
     match place.json {
         true => print_json(&json!({ "entries": entries, "changed": changed })),
         false if changed.is_empty() => {

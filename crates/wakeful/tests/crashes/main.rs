@@ -385,6 +385,7 @@ async fn what_was_acknowledged_survives_a_device_that_forgets_what_was_not_synce
 }
 
 /// Loads the server and kills it, again and again.
+#[expect(clippy::print_stdout, reason = "the seed and the figures of a test")]
 async fn survive(mut house: House, ann: String, kills: usize, mut device: Option<Unsynced>) {
     let seed = std::env::var("WAKEFUL_TEST_SEED")
         .ok()
