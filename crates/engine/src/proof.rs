@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     event::Event,
-    reached::{Remembered, Shortfall},
+    reached::{Remembered, Shortfall, contains},
     vault::{Vault, VaultFault},
 };
 
@@ -217,13 +217,12 @@ pub async fn verify(
         let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
         return Err(store::Error::Damaged(what).into());
     }
-    let newest = remembered
-        .check(store, |note| verifier.open(note).ok())
-        .await?;
-    if newest.is_none() {
-        remembered.of_other_log(&checkpoint.origin)?;
-    }
+    let newest = remembered.newest(|note| verifier.open(note).ok());
     let report = verifier.finish(&checkpoint)?;
+    match &newest {
+        Some(newest) => contains(store, newest).await?,
+        None => remembered.of_other_log(&checkpoint.origin)?,
+    }
     if let Some(position) = found.unopened {
         return Err(ProofFault::OtherKey { position });
     }

@@ -65,28 +65,10 @@ impl Remembered {
         Ok(Remembered(store.remembered()?))
     }
 
-    /// Compares the store's head with the newest of them that `open` accepts;
-    /// gives that one.
-    pub async fn check(
-        &self,
-        store: &dyn Store,
-        open: impl Fn(&str) -> Option<Checkpoint>,
-    ) -> Result<Option<Checkpoint>, Shortfall> {
+    /// The newest of them that `open` accepts.
+    pub fn newest(&self, open: impl Fn(&str) -> Option<Checkpoint>) -> Option<Checkpoint> {
         let signed = self.0.iter().filter_map(|note| open(note));
-        let Some(newest) = signed.max_by_key(|checkpoint| checkpoint.size) else {
-            return Ok(None);
-        };
-        let head = store.head().await?;
-        let found = head.and_then(|head| Checkpoint::unsigned(&head.note));
-        let found = found.map_or(0, |found| found.size);
-        if found < newest.size {
-            let signed = newest.size;
-            return Err(Shortfall::Missing { signed, found });
-        }
-        match root(store, newest.size).await? == newest.root {
-            true => Ok(Some(newest)),
-            false => Err(Shortfall::Differs { size: newest.size }),
-        }
+        signed.max_by_key(|checkpoint| checkpoint.size)
     }
 
     /// Among heads of which none was accepted: one of another log than this.
@@ -114,7 +96,10 @@ impl Remembered {
 /// Checks a store that is about to be written to, as someone who trusts `key`.
 pub async fn check(store: &dyn Store, key: &VerifierKey) -> Result<(), crate::StartFault> {
     let remembered = Remembered::read(store)?;
-    let newest = remembered.check(store, |note| key.open(note).ok()).await?;
+    let newest = remembered.newest(|note| key.open(note).ok());
+    if let Some(newest) = &newest {
+        contains(store, newest).await?;
+    }
     let Some(head) = store.head().await? else {
         return Ok(remembered.nothing_missing()?);
     };
@@ -129,6 +114,26 @@ pub async fn check(store: &dyn Store, key: &VerifierKey) -> Result<(), crate::St
         }
     }
     Ok(())
+}
+
+/// Checks that a store's log begins with what a checkpoint says.
+pub async fn contains(store: &dyn Store, signed: &Checkpoint) -> Result<(), Shortfall> {
+    let head = store.head().await?;
+    let found = head.and_then(|head| Checkpoint::unsigned(&head.note));
+    let root = match found {
+        Some(found) if found.size == signed.size => found.root,
+        Some(found) if found.size > signed.size => root(store, signed.size).await?,
+        shorter => {
+            return Err(Shortfall::Missing {
+                signed: signed.size,
+                found: shorter.map_or(0, |found| found.size),
+            });
+        }
+    };
+    match root == signed.root {
+        true => Ok(()),
+        false => Err(Shortfall::Differs { size: signed.size }),
+    }
 }
 
 /// The root over the first entries of a stored tree.
