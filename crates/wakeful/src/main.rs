@@ -44,7 +44,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(commands::run(cli)) {
+    match runtime.block_on(async {
+        outlive_file_limits();
+        commands::run(cli).await
+    }) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Refused) => ExitCode::from(1),
         Ok(Ending::Unverified) => ExitCode::from(3),
@@ -52,5 +55,17 @@ fn main() -> ExitCode {
             output::say(&format!("wakeful: {error:#}"));
             ExitCode::from(2)
         }
+    }
+}
+
+/// A file that would grow beyond its limit (`ulimit -f`) raises SIGXFSZ, whose
+/// default is to end the process. Once someone waits for the signal that is
+/// over, for good, and the write fails like one on a full disk.
+fn outlive_file_limits() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// The same number on every system that we run on.
+    const SIGXFSZ: i32 = 25;
+    if let Err(error) = signal(SignalKind::from_raw(SIGXFSZ)) {
+        tracing::warn!(%error, "a limit on the size of files would end the program");
     }
 }

@@ -233,6 +233,9 @@ async fn verify_data(
         Err(fault @ proof::ProofFault::Checkpoint(_)) => {
             Ok(unverified(place, "checkpoint", &fault.to_string()))
         }
+        Err(proof::ProofFault::Short(short)) => {
+            Ok(unverified(place, short.code(), &short.to_string()))
+        }
         Err(fault @ proof::ProofFault::OtherKey { .. }) => {
             Ok(unverified(place, "part_unopened", &fault.to_string()))
         }
@@ -394,8 +397,10 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     let directory = connect::own_directory(place, "rebuild")?;
     let _lock = house::lock(&directory)?;
     let setup = house::setup(&directory, place.body_key.as_deref()).await?;
+    engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
     setup.vault.check(setup.store.as_ref()).await?;
     let (entries, changed) = rebuild_and_compare(setup.store.as_ref()).await?;
+    setup.store.settle(house::PATIENCE).await?;
     match place.json {
         true => print_json(&json!({ "entries": entries, "changed": changed })),
         false if changed.is_empty() => {

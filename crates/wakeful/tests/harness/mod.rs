@@ -298,28 +298,7 @@ impl House {
     /// Starts the server; gives what it said if it ended at once.
     pub async fn try_serve(&mut self, flags: &[&str]) -> Result<(), String> {
         assert!(self.server.is_none(), "a server runs already");
-        let mut command = match self.prelude {
-            None => Command::new(WAKEFUL),
-            Some(prelude) => {
-                let mut shell = Command::new("sh");
-                shell
-                    .arg("-c")
-                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
-                shell.arg(WAKEFUL);
-                shell
-            }
-        };
-        let mut child = command
-            .args(["serve", "--listen", &self.listen, "--data"])
-            .arg(self.data())
-            .args(flags)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .env_remove("WAKEFUL_LOG")
-            .envs(self.log_level.map(|level| ("WAKEFUL_LOG", level)))
-            .spawn()
-            .unwrap();
+        let mut child = self.serving(flags).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         loop {
@@ -351,6 +330,43 @@ impl House {
                 return Ok(());
             }
         }
+    }
+
+    /// Starts the server and kills it so long afterwards, ready or not.
+    pub fn kill_while_starting(&self, after: Duration) {
+        let mut child = self.serving(&self.flags).spawn().unwrap();
+        let mut log = child.stderr.take().unwrap();
+        // Read on, so that the server never waits for us.
+        let reader = std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let _ = reader.join();
+    }
+
+    /// The server's command line.
+    fn serving<S: AsRef<std::ffi::OsStr>>(&self, flags: &[S]) -> Command {
+        let mut command = match self.prelude {
+            None => Command::new(WAKEFUL),
+            Some(prelude) => {
+                let mut shell = Command::new("sh");
+                shell
+                    .arg("-c")
+                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
+                shell.arg(WAKEFUL);
+                shell
+            }
+        };
+        command
+            .args(["serve", "--listen", &self.listen, "--data"])
+            .arg(self.data())
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .env_remove("WAKEFUL_LOG")
+            .envs(self.log_level.map(|level| ("WAKEFUL_LOG", level)));
+        command
     }
 
     /// Where the server's log goes once it listens: beside the data directory.
