@@ -165,14 +165,7 @@ pub async fn set(
         return show(&app, &signed, Some(&fault)).await;
     }
     let revoke = form.text("revoke") == "yes";
-    keep(
-        &app,
-        &name,
-        new,
-        Some(signed.session.session_id),
-        revoke,
-    )
-    .await?;
+    keep(&app, &name, new, Some(signed.session.session_id), revoke).await?;
     Ok(Redirect::to("/").into_response())
 }
 
