@@ -187,8 +187,12 @@ impl FromRequestParts<App> for Signed {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Signed, Response> {
         let in_address = parts.extensions.get::<PageKey>();
+        let led_here = in_address.is_some() && !is_from_here(&parts.headers);
         if let Some(signed) = by_cookie(&parts.headers, in_address, app) {
-            return Ok(signed);
+            // A page of another origin could lead here with a key of its own.
+            if !led_here {
+                return Ok(signed);
+            }
         }
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let to = match (parts.method == Method::GET, path) {

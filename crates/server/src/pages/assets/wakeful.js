@@ -36,15 +36,13 @@ const ofThisSession = () => stored?.getItem("page-session") === meta("session") 
 // The key of the session that this page belongs to, or nothing: then another
 // program on this host has changed the cookie, or the key was cleared.
 async function keyOfPage() {
-  const inAddress = meta("form-token");
-  if (inAddress && stored) {
-    stored.setItem("page-key", inAddress);
-    history.replaceState(null, "", location.href.replace(/\/~[0-9a-f]{64}\//, "/"));
-  }
-  for (const key of [inAddress, stored?.getItem("page-key"), stored?.getItem("next-page-key")]) {
+  // Where nothing can be stored the key stays in the address. Elsewhere one that
+  // comes by an address is not taken: anyone can write a link.
+  if (!stored) return meta("form-token");
+  for (const key of [stored.getItem("page-key"), stored.getItem("next-page-key")]) {
     if (!key || (await hash(key)) !== meta("page-key-hash")) continue;
-    stored?.setItem("page-key", key);
-    stored?.setItem("page-session", meta("session"));
+    stored.setItem("page-key", key);
+    stored.setItem("page-session", meta("session"));
     return key;
   }
   return "";
@@ -52,7 +50,8 @@ async function keyOfPage() {
 
 const token = meta("session") ? ofThisSession() || await keyOfPage() : "";
 if (meta("session") && !token) {
-  location.replace(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  const here = location.pathname.replace(/^\/~[0-9a-f]{64}/, "") + location.search;
+  location.replace(`/sign-in?next=${encodeURIComponent(here)}`);
   await new Promise(() => {});
 }
 const fill = () => { for (const field of all('input[name="token"][value=""]')) field.value = token; };
