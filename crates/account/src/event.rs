@@ -121,6 +121,9 @@ pub struct SessionOpened {
     pub hash: Hash,
     pub method: Method,
     pub name: String,
+    /// Hash of the page key. A session without one only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_key: Option<Hash>,
     pub session_id: String,
 }
 

@@ -2,6 +2,10 @@
 //! Either opens a session, which has a secret of its own, ends by itself, and
 //! can be ended by whoever it belongs to and by an owner.
 //!
+//! A session has two secrets. Its cookie only reads: a browser sends it to every
+//! port of the host, so another program on that host can be handed it. Its page
+//! key acts: it is never a cookie, and only pages of this server know it.
+//!
 //! Passwords are not here: guessing one can be tried against its hash, so the
 //! hash must not be in a log that others may copy. That one was set is.
 
@@ -30,13 +34,25 @@ pub enum Method {
 pub struct Session {
     pub session_id: String,
     pub name: String,
+    /// Hash of the cookie.
     pub hash: Hash,
+    /// Hash of the page key. A session without one only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_key: Option<Hash>,
     pub method: Method,
     /// What it was opened with, in our words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser: Option<String>,
     pub created_at: Micros,
     pub expires_at: Micros,
+}
+
+impl Session {
+    /// Whether this text is the session's page key.
+    pub fn is_page_key(&self, text: &str) -> bool {
+        self.page_key
+            .is_some_and(|hash| hash.0 == crate::secret::hash(text))
+    }
 }
 
 /// A link that opens one session. A person has one at the most.
@@ -52,6 +68,7 @@ pub struct Link {
 pub struct NewSession {
     pub session_id: String,
     pub hash: SecretHash,
+    pub page_key: Option<SecretHash>,
     pub browser: Option<String>,
     pub expires_at: Micros,
 }
@@ -116,6 +133,7 @@ fn open(
         hash: Hash(session.hash),
         method,
         name: user.name.clone(),
+        page_key: session.page_key.map(Hash),
         session_id: session.session_id.clone(),
     };
     let ended = ended.map(|(_, session)| closed(session));
@@ -200,6 +218,7 @@ mod tests {
         NewSession {
             session_id: format!("ses_{n}"),
             hash: [100 + n; 32],
+            page_key: Some([200 - n; 32]),
             browser: None,
             expires_at: LATER,
         }

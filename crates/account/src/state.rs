@@ -332,6 +332,7 @@ impl State {
                     name: e.name,
                     hash: e.hash,
                     method: e.method,
+                    page_key: e.page_key,
                     browser: e.browser,
                     created_at: at,
                     expires_at: e.expires_at,

@@ -188,17 +188,16 @@ fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     }
 }
 
-/// Someone at a page. What changes anything must carry what only our own page
-/// knows: another site can make a browser send the cookie, but not that.
+/// Someone at a page. What changes anything must carry the page key: another
+/// site can make a browser send the cookie, and another port of this host is
+/// sent it, but only our own page knows the key.
 fn by_session(parts: &Parts, app: &App) -> Option<Caller> {
-    let signed = pages::by_cookie(&parts.headers, app)?;
-    let carried = parts.headers.get(pages::TOKEN_HEADER);
-    let ours = carried.is_some_and(|carried| carried == signed.token.as_str());
-    (parts.method.is_safe() || ours).then(|| {
+    let signed = pages::by_cookie(&parts.headers, None, app)?;
+    (parts.method.is_safe() || signed.key.is_some()).then(|| {
         Caller::Human(Box::new(Human {
             user: signed.user,
             channel: Channel::Page,
-            by: Proof::Session(signed.hash),
+            by: Proof::Session(signed.session.hash.0),
         }))
     })
 }

@@ -571,6 +571,16 @@ fn trail_routes() -> Vec<Route> {
                 .tag("trail")
                 .content(200, "text/plain; charset=utf-8"),
         ),
+        route(
+            "get",
+            "/presence",
+            get(trail::presence),
+            doc("Proof that this server holds the log's key")
+                .tag("trail")
+                .query("nonce", "string", "32 random bytes as 64 hex digits")
+                .content(200, "text/plain; charset=utf-8")
+                .errors(&[422]),
+        ),
     ]
 }
 

@@ -15,7 +15,7 @@ use axum::{
 };
 use tower::Service as _;
 
-use crate::{App, Problem, body::Lent, metrics::Route, routes};
+use crate::{App, Problem, body::Lent, metrics::Route, pages, routes};
 
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,7 @@ impl Door {
 
     pub async fn answer(mut self, mut request: Request) -> Response {
         let started = Instant::now();
+        let key = pages::in_address::take(&mut request);
         let route = Route::of(request.uri().path());
         let lent = Lent::of(&mut request);
         let mut response = match one_host(&request).and_then(|()| self.peer(&request)) {
@@ -84,6 +85,9 @@ impl Door {
             }
             Err(problem) => problem.into_response(),
         };
+        if let Some(key) = &key {
+            response = pages::in_address::put_back(key, response).await;
+        }
         match lent {
             Some(lent) if is_refusal(response.status()) => lent.discard().await,
             _ => {}

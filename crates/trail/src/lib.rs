@@ -24,6 +24,7 @@ pub mod key;
 pub mod layout;
 pub mod merkle;
 pub mod pipeline;
+pub mod presence;
 pub mod proof;
 pub mod receipt;
 pub mod registry;

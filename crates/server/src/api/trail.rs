@@ -13,7 +13,7 @@ use engine::{
 };
 use serde_json::json;
 use store::EntryQuery;
-use trail::{Micros, Receipt};
+use trail::{Hash, Micros, Receipt};
 
 use crate::{
     App, Problem,
@@ -133,6 +133,24 @@ pub async fn key(State(app): State<App>) -> Response {
         format!("{key}\n"),
     )
         .into_response()
+}
+
+/// Public: a signature over the asker's nonce, which only the holder of the
+/// log's key can make.
+pub async fn presence(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let nonce = query::known(&query, &["nonce"])?
+        .into_iter()
+        .find_map(|(_, text)| Hash::from_hex(&text))
+        .ok_or_else(|| query::bad("nonce", "64 hex digits"))?;
+    let proof = app.shared().keys.log.prove_presence(&nonce.0);
+    Ok((
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        format!("{proof}\n"),
+    )
+        .into_response())
 }
 
 pub async fn consistency(

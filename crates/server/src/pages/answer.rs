@@ -24,7 +24,7 @@ use crate::{
         item::{self, Item},
         layout::{notice, page, plain as plain_page, token},
         session::{Signed, by_cookie},
-        when::span,
+        when::{self, span},
     },
     path::{Path, delivery_id},
 };
@@ -275,7 +275,7 @@ pub async fn answer(
     request: axum::extract::Request,
 ) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
-    let Some(signed) = by_cookie(&parts.headers, &app) else {
+    let Some(signed) = by_cookie(&parts.headers, parts.extensions.get(), &app) else {
         let form = Form::open(&app, &parts.headers, body, STRANGERS_BYTES).await?;
         return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
     };
@@ -319,7 +319,7 @@ async fn attempt(
     let item = Item::find(app, id)
         .await
         .map_err(IntoResponse::into_response)?;
-    if form.text("token") != signed.token {
+    if !signed.session.is_page_key(form.text("token")) {
         let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
         return Ok(Err(refused(StatusCode::FORBIDDEN, why)));
     }
@@ -580,8 +580,8 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
     page(signed, "/", "Answer together", main)
 }
 
-/// What became of those answered together, each as it stands now, with what
-/// was refused. What is still held can be taken back, one or all.
+/// What became of those answered together: each as it stands now, with what was
+/// refused. What is still held can be undone, one or all.
 async fn together(
     app: &App,
     signed: &Signed,
@@ -593,11 +593,10 @@ async fn together(
         let item = Item::find(app, &id.to_string()).await;
         items.push((item.map_err(IntoResponse::into_response)?, fault));
     }
-    let mine = |item: &Item| {
-        let held = item.row.held();
-        held.is_some_and(|(by, ..)| by == signed.user.name)
-    };
-    let held = items.iter().filter(|(item, _)| mine(item)).count();
+    let held = items
+        .iter()
+        .filter(|(item, _)| is_mine(item, signed))
+        .count();
     let main = html! {
         h1 { (title) }
         form method="post" action="/answers/undo" {
@@ -610,10 +609,8 @@ async fn together(
                         input type="hidden" name="id" value=(id);
                         a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
                         span .about {
-                            @if let Some(fault) = fault { span .fault { (fault) } }
-                            @else if mine(item) { button .quiet name="undo" value=(id) { "Undo" } }
-                            @else if item.is_open() { "It waits for an answer." }
-                            @else { (item.row.status().as_str()) }
+                            @if let Some(fault) = fault { span .fault { (fault) } " " }
+                            (standing(item, signed))
                         }
                     }
                 }
@@ -624,14 +621,42 @@ async fn together(
     Ok(page(signed, "/", title, main))
 }
 
-/// Takes back what was answered together, one or all, and shows them again.
+fn is_mine(item: &Item, signed: &Signed) -> bool {
+    let held = item.row.held();
+    held.is_some_and(|(by, ..)| by == signed.user.name)
+}
+
+/// How an item stands, in a row of those answered together.
+fn standing(item: &Item, signed: &Signed) -> Markup {
+    let row = &item.row.row;
+    let by = row
+        .answered_by
+        .as_ref()
+        .filter(|by| **by != signed.user.name);
+    html! {
+        @match item.row.held() {
+            Some((_, verdict, until)) if is_mine(item, signed) => {
+                button .quiet name="undo" value=(row.id) data-verdict=(verdict.as_str()) data-until=(until) { "Undo" }
+            }
+            Some((by, verdict, _)) => { (verdict.as_str()) " by " (by) ", may be undone" }
+            None if item.is_open() => "It waits for an answer.",
+            None => {
+                (item.row.status().as_str())
+                @if let Some(by) = by { " by " (by) }
+                ", final since " (when::at(row.changed_at))
+            }
+        }
+    }
+}
+
+/// Undoes what was answered together, one or all, and shows them again.
 pub async fn undo_many(
     State(app): State<App>,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
     let person = person(&signed).ok_or_else(not_yours)?;
     let asked = form.text("undo");
-    let mut outcome = Vec::new();
+    let (mut outcome, mut undone) = (Vec::new(), 0);
     for id in form.all("id").take(MANY) {
         let delivery_id = delivery_id(id).map_err(IntoResponse::into_response)?;
         let command = Command::Undo {
@@ -639,15 +664,25 @@ pub async fn undo_many(
             delivery_id,
         };
         let fault = match asked == id || asked == "all" {
-            true => app.engine.submit(command).await.err(),
+            true => match app.engine.submit(command).await {
+                Ok(_) => {
+                    undone += 1;
+                    None
+                }
+                Err(refusal) => Some(refusal),
+            },
             false => None,
         };
-        // Of all, those that are not held any more say themselves what they are.
+        // Of all, each row says itself how it stands.
         let fault = fault.filter(|_| asked == id);
         let fault = fault.map(|refusal| said(&app, &signed, &refusal));
         outcome.push((delivery_id, fault));
     }
-    together(&app, &signed, "Taken back", outcome).await
+    let title = match undone {
+        0 => "Not taken back",
+        _ => "Taken back",
+    };
+    together(&app, &signed, title, outcome).await
 }
 
 /// Where many were answered there is nothing to read.

@@ -54,8 +54,9 @@ impl Form {
         limit: usize,
     ) -> Result<Form, Response> {
         let form = Form::open(app, headers, body, limit).await?;
-        match form.text("token") == signed.token {
+        match signed.session.is_page_key(form.text("token")) {
             true => Ok(form),
+            false if form.text("token").is_empty() => Err(read_only()),
             false => Err(refused()),
         }
     }
@@ -106,7 +107,15 @@ fn lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-fn refused() -> Response {
+/// A page that was opened by the cookie alone and has no script to fill the
+/// key in.
+fn read_only() -> Response {
+    let what = "This page can only be read: it was opened by its plain address, in a browser \
+                that runs no scripts. Sign in again, and act from the page that leads to.";
+    layout::notice(StatusCode::FORBIDDEN, "Not sent", what)
+}
+
+pub fn refused() -> Response {
     let what = "This form did not come from a page of yours here, or the page is too old. \
                 Go back, reload it, and send it again.";
     layout::notice(StatusCode::FORBIDDEN, "Not sent", what)

@@ -165,6 +165,11 @@ pub async fn needs_you(
         (Kind::Question, "Questions", questions),
         (Kind::Output, "Work to look at", work),
     ];
+    let counted = !filter.narrows() && !filter.snoozed && filter.before.is_none();
+    let title = match counted {
+        true => title(waiting.iter().map(|(_, _, section)| section)),
+        false => "Inbox".to_owned(),
+    };
     let quiet = waiting
         .iter()
         .all(|(_, _, section)| section.rows.is_empty() && section.next.is_none());
@@ -195,12 +200,28 @@ pub async fn needs_you(
         h1 .unseen-title { "Inbox" }
         (controls(&app, &filter, "/"))
         @if filter.by_agent { (by_agent::choice(&app, &filter).await?) }
-        (whole(&signed, list))
+        (whole(&signed, counted, list))
         @if !eyes.snoozed.is_empty() && !filter.snoozed {
             p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) @if eyes.snoozed.len() == SNOOZED { " or more" } " put aside" } }
         }
     };
-    Ok(page(&signed, "/", "Inbox", main))
+    Ok(page(&signed, "/", &title, main))
+}
+
+/// The title counts what waits for an answer.
+fn title<'a>(waiting: impl Iterator<Item = &'a Section>) -> String {
+    let (mut count, mut more) = (0, "");
+    for section in waiting {
+        let open = section.rows.iter().filter(|row| row.held().is_none());
+        count += open.count();
+        if section.next.is_some() {
+            more = "+";
+        }
+    }
+    match count {
+        0 => "Inbox".to_owned(),
+        _ => format!("({count}{more}) Inbox"),
+    }
 }
 
 /// To the next that waits, in the order of the list; to the list if none does.
@@ -267,11 +288,12 @@ pub async fn done(
     Ok(page(&signed, "/done", "Done", main))
 }
 
-/// The whole list is one form, so that many can be answered together.
-fn whole(signed: &Signed, list: Markup) -> Markup {
+/// The whole list is one form, so that many can be answered together. If it is
+/// `counted` the script keeps the count in the title right.
+fn whole(signed: &Signed, counted: bool, list: Markup) -> Markup {
     html! {
         button #fresh type="button" hidden {}
-        form #list method="post" action="/answers" {
+        form #list method="post" action="/answers" data-counted[counted] {
             (token(signed))
             (list)
             @if signed.may_answer() {

@@ -58,13 +58,22 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
             div .who {
                 a href="/you" data-go="y" aria-current=[(here == "/you").then_some("page")] { (signed.user.name) }
                 form method="post" action="/sign-out" {
-                    (token(signed))
+                    input type="hidden" name="token" value=(match signed.token() {
+                        "" => &signed.sign_out,
+                        key => key,
+                    });
                     button .quiet { "Sign out" }
                 }
             }
         }
     };
-    let head = html! { meta name="form-token" content=(signed.token); (head) };
+    let head = html! {
+        meta name="session" content=(signed.session.session_id);
+        meta name="log-key" content=(signed.log_key);
+        @if let Some(hash) = &signed.session.page_key { meta name="page-key-hash" content=(hash); }
+        @if let Some(key) = &signed.key { meta name="form-token" content=(key.as_str()); }
+        (head)
+    };
     answer(StatusCode::OK, title, head, menu, main)
 }
 
@@ -82,7 +91,7 @@ pub fn copy_button() -> Markup {
 
 /// The hidden field that shows where a form was made.
 pub fn token(signed: &Signed) -> Markup {
-    html! { input type="hidden" name="token" value=(signed.token); }
+    html! { input type="hidden" name="token" value=(signed.token()); }
 }
 
 /// A page for whoever comes by.
@@ -140,6 +149,7 @@ fn answer(status: StatusCode, title: &str, head: Markup, top: Markup, main: Mark
                 (top)
                 main #main tabindex="-1" { (main) }
                 div #said role="status" aria-live="polite" {}
+                div #connection role="status" hidden {}
             }
         }
     };

@@ -14,6 +14,7 @@ mod connect;
 mod devices;
 mod filter;
 mod form;
+pub mod in_address;
 mod inbox;
 mod item;
 mod layout;

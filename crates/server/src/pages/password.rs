@@ -99,7 +99,7 @@ fn sessions(app: &App, signed: &Signed) -> Markup {
                     li {
                         @if let Some(browser) = &session.browser { (browser) ", since " } @else { "Since " }
                         (when::ago(session.created_at, now))
-                        @if session.session_id == signed.session_id { ", here" }
+                        @if session.session_id == signed.session.session_id { ", here" }
                         @else {
                             form method="post" action="/you/sessions" {
                                 (token(signed))
@@ -134,7 +134,7 @@ pub async fn set(
     if let Some(fault) = fault(new) {
         return show(&app, &signed, Some(&fault)).await;
     }
-    keep(&app, &name, new, Some(signed.session_id)).await?;
+    keep(&app, &name, new, Some(signed.session.session_id)).await?;
     Ok(Redirect::to("/").into_response())
 }
 

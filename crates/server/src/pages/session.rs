@@ -1,5 +1,10 @@
-//! Who is at the page: a cookie that only this server reads, and proof that a
-//! form was sent from a page of this server.
+//! Who is at the page, and what shows it.
+//!
+//! A browser sends a cookie to every port of a host, so the session's cookie
+//! alone only reads. Whatever acts must also carry the session's page key,
+//! which is never a cookie and which only pages of this server know: with
+//! scripts it lies in the browser's storage for this very origin (see
+//! `assets/wakeful.js`), without them it is in the address (`in_address.rs`).
 
 use account::{
     Role, User,
@@ -18,19 +23,48 @@ use crate::{App, Settings};
 /// For so long a session that a link opened may replace a forgotten password.
 const FRESH_SECONDS: i64 = 900;
 
-/// Where a script says what a form says in its field `token`.
+/// The header in which a script sends what a form sends in its field `token`.
 pub const TOKEN_HEADER: &str = "wakeful-form";
 
-/// Someone signed in to the pages.
+/// A page key as a request carries it: 64 hex digits. Whether it is the key of
+/// a session, the session tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageKey(String);
+
+impl PageKey {
+    pub fn parse(text: &str) -> Option<PageKey> {
+        Hash::from_hex(text).map(|_| PageKey(text.to_owned()))
+    }
+
+    /// A new one, for a browser that runs no script to choose it.
+    pub fn draw() -> Option<PageKey> {
+        let random = engine::keys::random().ok()?;
+        Some(PageKey(Hash(random).to_hex()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn hash(&self) -> SecretHash {
+        secret::hash(&self.0)
+    }
+}
+
+/// Someone signed in to the pages: may read, and act if `key` is there.
 #[derive(Clone, Debug)]
 pub struct Signed {
     pub user: User,
-    pub session_id: String,
-    pub hash: SecretHash,
-    /// What a form of this session must carry.
-    pub token: String,
+    pub session: account::Session,
+    /// The session's page key, if the address or a header of the request had it.
+    pub key: Option<PageKey>,
+    /// Enough to sign out, and for nothing else: a page that was opened by the
+    /// cookie alone has it.
+    pub sign_out: String,
     /// Whether a sign-in link has only just brought them in.
     pub by_fresh_link: bool,
+    /// The log's public key, by which an open page recognises this server again.
+    pub log_key: String,
 }
 
 impl Signed {
@@ -40,6 +74,12 @@ impl Signed {
 
     pub fn is_owner(&self) -> bool {
         self.user.role == Role::Owner
+    }
+
+    /// What a form of this page carries. Empty if the page was opened by the
+    /// cookie alone: then the script fills it in.
+    pub fn token(&self) -> &str {
+        self.key.as_ref().map_or("", PageKey::as_str)
     }
 }
 
@@ -58,27 +98,41 @@ pub fn cookie(settings: &Settings, secret: &str, seconds: i64) -> String {
     format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// The session that a request's cookie belongs to.
-pub fn by_cookie(headers: &HeaderMap, app: &App) -> Option<Signed> {
+/// The session that a request's cookie belongs to. `in_address` is the page key
+/// that stood in its address; one that is not this session's opens nothing.
+pub fn by_cookie(headers: &HeaderMap, in_address: Option<&PageKey>, app: &App) -> Option<Signed> {
     let name = cookie_name(&app.settings);
     let cookies = headers.get_all(header::COOKIE);
-    let mut pairs = cookies
+    let secrets = cookies
         .iter()
         .filter_map(|cookies| cookies.to_str().ok())
-        .flat_map(|cookies| cookies.split(';'));
-    let secret = pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))?;
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='));
+    let in_header = || PageKey::parse(headers.get(TOKEN_HEADER)?.to_str().ok()?);
+    let carried = in_address.cloned().or_else(in_header);
     let accounts = app.shared().accounts();
     let now = app.shared().clock.now();
-    let hash = secret::hash(secret);
-    let (session, user) = accounts.user_by_session(&hash, now)?;
+    let sessions = secrets.filter_map(|secret| {
+        let (session, user) = accounts.user_by_session(&secret::hash(secret), now)?;
+        let fits = |key: &PageKey| session.is_page_key(key.as_str());
+        let key = carried.clone().filter(fits);
+        Some((secret, session, user, key))
+    });
+    // Another port can set a cookie of this name for a longer path, which stands
+    // before ours: the key tells which session is meant, or else the last place.
+    let (secret, session, user, key) = sessions.max_by_key(|(.., key)| key.is_some())?;
+    if in_address.is_some() && key.is_none() {
+        return None;
+    }
     let age = now.0 - session.created_at.0;
     Some(Signed {
         by_fresh_link: session.method == sign_in::Method::Link
             && age < FRESH_SECONDS * Micros::SECOND,
         user: user.clone(),
-        session_id: session.session_id.clone(),
-        hash,
-        token: Hash::of("wakeful/form/1", &[secret.as_bytes()]).to_hex(),
+        session: session.clone(),
+        key,
+        log_key: Hash(app.shared().keys.log.verifier().public_bytes()).to_hex(),
+        sign_out: Hash::of("wakeful/form/1", &[secret.as_bytes()]).to_hex(),
     })
 }
 
@@ -132,7 +186,8 @@ impl FromRequestParts<App> for Signed {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Signed, Response> {
-        if let Some(signed) = by_cookie(&parts.headers, app) {
+        let in_address = parts.extensions.get::<PageKey>();
+        if let Some(signed) = by_cookie(&parts.headers, in_address, app) {
             return Ok(signed);
         }
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Redirect, Response},
+    response::Response,
 };
 use engine::Command;
 use maud::{Markup, html};
@@ -53,7 +53,8 @@ fn form(name: &str, fault: Option<&str>) -> Markup {
         h1 { "Welcome" }
         p { "You are the first here, and will own this server." }
         @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
-        form .narrow method="post" {
+        form .narrow method="post" data-opens {
+            (sign_in::without_scripts())
             label for="name" { "Your name " span .hint { "lowercase letters, digits, - and _" } }
             input #name name="name" value=(name) autocomplete="username" autocapitalize="none"
                 spellcheck="false" pattern="[a-z][a-z0-9_\\-]{0,63}" required autofocus;
@@ -90,10 +91,10 @@ pub async fn found(
         .await
         .map_err(|problem| again(problem.detail()))?;
     password::keep(&app, name, new, None).await?;
-    let cookie = sign_in::open(&app, &headers, name)
+    let opened = sign_in::open(&app, &headers, &sent, name)
         .await
         .ok_or_else(closed)?;
-    Ok((cookie, Redirect::to("/connect")).into_response())
+    Ok(opened.lead_to("/connect"))
 }
 
 /// The token that every person has is drawn and told to nobody; a new one can

@@ -15,10 +15,11 @@ use crate::{
     App,
     api::fresh,
     pages::{
-        form::{Form, SignedForm, pairs},
+        form::{self, Form, pairs},
+        in_address,
         layout::{notice, plain},
         password,
-        session::{self, cookie},
+        session::{self, PageKey, Signed, cookie},
     },
     path::Path,
     transport::Peer,
@@ -31,8 +32,49 @@ pub const LINK_SECONDS: i64 = 86_400;
 /// Forms here hold a name and a password.
 const FORM_BYTES: usize = 8 << 10;
 
-/// The header that gives a browser its session.
-pub type Cookie = [(header::HeaderName, HeaderValue); 1];
+/// A session that was opened for a browser: what gives it to the browser.
+#[derive(Debug)]
+pub struct Opened {
+    cookie: HeaderValue,
+    /// The page key, if it must stand in the address.
+    in_address: Option<PageKey>,
+}
+
+impl Opened {
+    /// Gives the browser its session and leads it to a path.
+    pub fn lead_to(self, path: &str) -> Response {
+        let to = match &self.in_address {
+            Some(key) => in_address::with_key(key, path),
+            None => path.to_owned(),
+        };
+        ([(header::SET_COOKIE, self.cookie)], Redirect::to(&to)).into_response()
+    }
+}
+
+/// How a form that signs someone in says who keeps the page key.
+#[derive(Debug)]
+enum Keeping {
+    /// A script chose it and keeps it in the browser's storage.
+    Script(PageKey),
+    /// There are no scripts, so that it must stand in the address.
+    Address,
+    /// Nobody: the session only reads.
+    Nobody,
+}
+
+impl Keeping {
+    fn of(form: &Form) -> Keeping {
+        match form.text("page") {
+            "address" => Keeping::Address,
+            text => PageKey::parse(text).map_or(Keeping::Nobody, Keeping::Script),
+        }
+    }
+}
+
+/// In every form that signs someone in; the script puts its own beside it.
+pub fn without_scripts() -> Markup {
+    html! { noscript { input type="hidden" name="page" value="address"; } }
+}
 
 pub async fn page(RawQuery(query): RawQuery) -> Response {
     let page = form("", &next(&query).unwrap_or_default(), None);
@@ -49,8 +91,9 @@ fn form(name: &str, next: &str, fault: Option<&str>) -> Markup {
     html! {
         h1 { "Sign in" }
         @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
-        form .narrow method="post" action="/sign-in" {
+        form .narrow method="post" action="/sign-in" data-opens {
             input type="hidden" name="next" value=(next);
+            (without_scripts())
             label for="name" { "Name" }
             input #name name="name" value=(name) autocomplete="username" autocapitalize="none"
                 spellcheck="false" required autofocus;
@@ -91,10 +134,10 @@ pub async fn with_password(
     }
     let right = password::is_right(&app, name, form_sent.text("password")).await;
     let opened = match right {
-        true => open(&app, &headers, name).await,
+        true => open(&app, &headers, &form_sent, name).await,
         false => None,
     };
-    let Some(cookie) = opened else {
+    let Some(opened) = opened else {
         app.failures.count(peer.address);
         let fault = "That name and password do not go together.";
         return Err(plain(
@@ -105,15 +148,14 @@ pub async fn with_password(
     };
     let now = app.shared().clock.now();
     app.limits.sign_in.succeeded(name, peer.address, now);
-    Ok((cookie, Redirect::to(here(next))).into_response())
+    Ok(opened.lead_to(here(next)))
 }
 
 /// A session for someone whose password is right.
-pub async fn open(app: &App, headers: &HeaderMap, name: &str) -> Option<Cookie> {
+pub async fn open(app: &App, headers: &HeaderMap, form: &Form, name: &str) -> Option<Opened> {
     let name = name.to_owned();
-    enter(app, headers, |session| account::Command::OpenSession {
-        name,
-        session,
+    enter(app, headers, form, |session| {
+        account::Command::OpenSession { name, session }
     })
     .await
 }
@@ -132,7 +174,7 @@ pub async fn link(Path(_): Path) -> Response {
     let page = html! {
         h1 { "Sign in" }
         p { "This link works once." }
-        form method="post" { button .main autofocus { "Sign in" } }
+        form method="post" data-opens { (without_scripts()) button .main autofocus { "Sign in" } }
     };
     plain(StatusCode::OK, "Sign in", page)
 }
@@ -145,15 +187,15 @@ pub async fn with_link(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let form = Form::open(&app, &headers, body, FORM_BYTES).await?;
     let hash = secret::hash(&link);
     let command = |session| account::Command::UseLink { hash, session };
-    match enter(&app, &headers, command).await {
-        Some(cookie) => {
+    match enter(&app, &headers, &form, command).await {
+        Some(opened) => {
             // To choose a password, unless the link says where else.
             let next = next(&query);
             let next = next.as_deref().map_or("/you", here);
-            Ok((cookie, Redirect::to(next)).into_response())
+            Ok(opened.lead_to(next))
         }
         None => {
             app.failures.count(peer.address);
@@ -172,13 +214,23 @@ pub async fn with_link(
 async fn enter(
     app: &App,
     headers: &HeaderMap,
+    form: &Form,
     command: impl FnOnce(NewSession) -> account::Command,
-) -> Option<Cookie> {
+) -> Option<Opened> {
     let (secret, hash) = fresh::draw(secret::Kind::Session).ok()?;
+    let (key, in_address) = match Keeping::of(form) {
+        Keeping::Script(key) => (Some(key), None),
+        Keeping::Address => {
+            let key = PageKey::draw()?;
+            (Some(key.clone()), Some(key))
+        }
+        Keeping::Nobody => (None, None),
+    };
     let now = app.shared().clock.now();
     let session = NewSession {
         session_id: fresh::short_id("ses").ok()?,
         hash,
+        page_key: key.map(|key| key.hash()),
         browser: session::browser(headers),
         expires_at: Micros(now.0 + SESSION_SECONDS * Micros::SECOND),
     };
@@ -187,14 +239,25 @@ async fn enter(
     };
     app.engine.submit(command).await.ok()?;
     let value = cookie(&app.settings, &secret, SESSION_SECONDS);
-    Some([(header::SET_COOKIE, HeaderValue::from_str(&value).ok()?)])
+    Some(Opened {
+        cookie: HeaderValue::from_str(&value).ok()?,
+        in_address,
+    })
 }
 
+/// Needs no page key: whoever can only read may leave.
 pub async fn out(
     State(app): State<App>,
-    SignedForm { signed, .. }: SignedForm,
+    signed: Signed,
+    headers: HeaderMap,
+    body: Body,
 ) -> Result<Response, Response> {
-    let session_id = signed.session_id;
+    let form = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let token = form.text("token");
+    if token != signed.sign_out && !signed.session.is_page_key(token) {
+        return Err(form::refused());
+    }
+    let session_id = signed.session.session_id;
     let command = account::Command::CloseSession { session_id };
     let _ = app.engine.submit(Command::Enter { command }).await;
     let gone = cookie(&app.settings, "", 0);

@@ -22,6 +22,14 @@ pub fn until(at: Micros, now: Micros) -> Markup {
     }
 }
 
+/// "2026-11-17 14:03:07 UTC"; the script shows it in the reader's own zone.
+pub fn at(at: Micros) -> Markup {
+    let text = at.to_string();
+    let (day, time) = text.split_once('T').unwrap_or((&text, ""));
+    let time = time.split(['.', 'Z']).next().unwrap_or_default();
+    html! { time .clock datetime=(at) title=(at) { (day) " " (time) " UTC" } }
+}
+
 /// The largest unit is enough.
 pub fn span(seconds: i64) -> String {
     match seconds {

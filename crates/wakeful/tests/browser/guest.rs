@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use reqwest::{Client, redirect::Policy};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::harness::{Answer, House};
 
@@ -13,6 +14,13 @@ pub struct Guest {
     pub token: String,
     /// `NAME=SECRET`, as the browser sends it back.
     pub cookie: String,
+    /// The page key, which the script on the sign-in page chooses.
+    pub key: String,
+}
+
+/// A page key that no other session has.
+fn new_key() -> String {
+    format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
 /// Making one takes longer than most requests. It keeps no connections, which
@@ -42,22 +50,25 @@ impl Guest {
 
     /// Signs in whoever is there already.
     pub async fn enter(house: &House, name: &str, token: &str) -> Guest {
+        let key = new_key();
         let request = client()
             .post(link(house, name))
-            .header("content-type", "application/x-www-form-urlencoded");
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(format!("page={key}"));
         let answer = Answer::read(request.send().await.unwrap()).await;
         assert_eq!(answer.status, 303, "{}", answer.text());
         Guest {
             name: name.to_owned(),
             token: token.to_owned(),
             cookie: cookie(&answer),
+            key,
         }
     }
 
     /// What a script is told of this person.
     pub fn given(&self) -> Value {
         let (name, value) = self.cookie.split_once('=').unwrap();
-        json!({ "token": self.token, "cookie": { "name": name, "value": value } })
+        json!({ "token": self.token, "key": self.key, "cookie": { "name": name, "value": value } })
     }
 }
 

@@ -120,7 +120,8 @@ async fn send(
 
 /// What a form of this session must carry, read off one of its pages.
 async fn form_token(house: &House, guest: &Guest) -> String {
-    let page = get(house, "/", &[("cookie", &guest.cookie)]).await;
+    let headers = [("cookie", &*guest.cookie), ("wakeful-form", &*guest.key)];
+    let page = get(house, "/", &headers).await;
     let (_, after) = page.text().split_once("name=\"token\" value=\"").unwrap();
     after.split('"').next().unwrap().to_owned()
 }

@@ -1,6 +1,7 @@
 //! Someone at a browser: a cookie, and the token that the pages put into forms.
 
 use reqwest::{Client, redirect::Policy};
+use uuid::Uuid;
 
 use crate::harness::{Answer, House};
 
@@ -8,6 +9,8 @@ pub struct Browser {
     http: Client,
     address: String,
     cookie: String,
+    /// The page key, which the script on the sign-in page chooses.
+    key: String,
     pub token: String,
 }
 
@@ -25,6 +28,7 @@ impl Browser {
             http: http.build().unwrap(),
             address: house.address(),
             cookie: String::new(),
+            key: format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()),
             token: String::new(),
         }
     }
@@ -40,14 +44,16 @@ impl Browser {
     /// Signs in with a link; gives the status.
     pub async fn follow(&mut self, link: &str) -> u16 {
         let path = link.strip_prefix(&self.address).unwrap();
-        let entered = self.send_form(path, "").await;
+        let page = encode(&[("page", &self.key)]);
+        let entered = self.send_form(path, &page).await;
         self.enter(&entered).await;
         entered.status.as_u16()
     }
 
     /// Signs in with a password; gives the status.
     pub async fn sign_in(&mut self, name: &str, password: &str) -> u16 {
-        let fields = encode(&[("name", name), ("password", password)]);
+        let page = ("page", self.key.as_str());
+        let fields = encode(&[("name", name), ("password", password), page]);
         let entered = self.send_form("/sign-in", &fields).await;
         self.enter(&entered).await;
         entered.status.as_u16()
@@ -69,7 +75,9 @@ impl Browser {
 
     pub async fn get(&self, path: &str) -> Answer {
         let request = self.http.get(format!("{}{path}", self.address));
-        let request = request.header("cookie", &self.cookie);
+        let request = request
+            .header("cookie", &self.cookie)
+            .header("wakeful-form", &self.key);
         Answer::read(request.send().await.unwrap()).await
     }
 

@@ -5,8 +5,118 @@ const whole = { createHTML: (html) => html };
 const page = globalThis.trustedTypes?.createPolicy("wakeful", whole) ?? whole;
 const $ = (query, within = document) => within.querySelector(query);
 const all = (query, within = document) => [...within.querySelectorAll(query)];
-const token = $('meta[name="form-token"]')?.content ?? "";
+const meta = (name, within = document) => $(`meta[name="${name}"]`, within)?.content ?? "";
 document.documentElement.classList.add("js");
+
+// --- whose page this is -----------------------------------------------------------
+
+// A browser sends the session's cookie to every port of this host, so the cookie
+// only reads. What acts is the page key: chosen here when one signs in, sent along
+// once with that form, and kept for this origin alone.
+const stored = (() => { try { localStorage.getItem("page-key"); return localStorage; } catch { return null; } })();
+const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const bytes = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+const hash = async (text) => hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+
+// Kept apart until a page shows that the sign-in succeeded.
+function chooseKey() {
+  if (!stored) return "address";
+  const key = hex(crypto.getRandomValues(new Uint8Array(32)));
+  stored.setItem("next-page-key", key);
+  return key;
+}
+document.addEventListener("submit", ({ target }) => {
+  if (!target.matches("[data-opens]")) return;
+  const field = $('[name="page"]', target) ?? document.createElement("input");
+  [field.type, field.name, field.value] = ["hidden", "page", chooseKey()];
+  target.append(field);
+});
+
+// The key of the session that this page belongs to, or nothing: then another
+// program on this host has changed the cookie, or the key was cleared.
+async function keyOfPage() {
+  const inAddress = meta("form-token");
+  if (inAddress && stored) {
+    stored.setItem("page-key", inAddress);
+    history.replaceState(null, "", location.href.replace(/\/~[0-9a-f]{64}\//, "/"));
+  }
+  for (const key of [inAddress, stored?.getItem("page-key"), stored?.getItem("next-page-key")]) {
+    if (!key || (await hash(key)) !== meta("page-key-hash")) continue;
+    stored?.setItem("page-key", key);
+    return key;
+  }
+  return "";
+}
+
+const token = meta("session") ? await keyOfPage() : "";
+if (meta("session") && !token) {
+  document.body.hidden = true;
+  location.replace(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
+  await new Promise(() => {});
+}
+const fill = () => { for (const field of all('input[name="token"][value=""]')) field.value = token; };
+fill();
+
+// --- the connection -----------------------------------------------------------------
+
+// After a lost connection someone else may have our port. Nothing that signs
+// anyone in is sent before the server has signed a number that we chose.
+let lost = false;
+let proving = null;
+
+async function prove() {
+  const nonce = crypto.getRandomValues(new Uint8Array(32));
+  const address = `/presence?nonce=${hex(nonce)}`;
+  const answer = await fetch(address, { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer", signal: AbortSignal.timeout(5000) });
+  const signature = bytes((await answer.text()).trim());
+  const signed = new Uint8Array([...new TextEncoder().encode("wakeful/presence/1\0"), ...nonce]);
+  const key = await crypto.subtle.importKey("raw", bytes(meta("log-key")), "Ed25519", false, ["verify"]);
+  return crypto.subtle.verify("Ed25519", key, signature, signed);
+}
+
+// Whether the server is there and is the one that this page came from.
+function reached() {
+  if (!lost) return Promise.resolve(true);
+  proving ??= prove().catch(() => false).then((proved) => {
+    proving = null;
+    lost = !proved;
+    showConnection();
+    return proved;
+  });
+  return proving;
+}
+
+function showConnection() {
+  const box = $("#connection");
+  if (!box || box.hidden === !lost) return;
+  box.hidden = !lost;
+  box.textContent = lost ? "No connection. Trying again…" : "";
+}
+
+function lose() {
+  if (lost) return;
+  lost = true;
+  reached();
+}
+
+// Every request that carries a credential goes this way.
+async function request(path, more = {}) {
+  if (!(await reached())) throw new TypeError("no connection");
+  try {
+    return await fetch(path, more);
+  } catch (error) {
+    if (!more.signal?.aborted) lose();
+    throw error;
+  }
+}
+document.addEventListener("submit", (event) => {
+  if (!lost || event.target.method === "get") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  toast("Not sent: no connection.");
+}, true);
+addEventListener("offline", () => { lose(); });
+addEventListener("online", () => { reached(); });
 
 const say = (text) => { $("#said").textContent = text; };
 
@@ -85,7 +195,7 @@ async function send(path, body) {
 }
 
 async function ask(path, more) {
-  const sent = await fetch(path, { method: "POST", ...more }).catch(() => null);
+  const sent = await request(path, { method: "POST", ...more }).catch(() => null);
   if (!sent) toast("Not sent: no connection.");
   else if (sent.status === 401) { toast("Not sent: you are signed out."); signedOut(); }
   return sent?.status === 401 ? null : sent;
@@ -124,15 +234,38 @@ const past = { approved: "Approved", rejected: "Rejected", redirected: "Redirect
 const held = () => kept("held").filter(({ until }) => until > Date.now());
 const without = (id) => held().filter((one) => one.id !== id);
 
+// The last one stays known after its time, so that `u` can say that it is final.
 function hold(id, head, status, until = Date.now() + HELD_MS) {
   const name = head.trim();
-  keep("held", [...without(id), { id, head: name.length > 60 ? `${name.slice(0, 59)}…` : name, status, until }]);
+  const one = { id, head: name.length > 60 ? `${name.slice(0, 59)}…` : name, status, until };
+  keep("held", [...without(id), one]);
+  if (status !== "aside") keep("latest", [one]);
 }
 
 function drop(id) {
   if (!kept("held").some((one) => one.id === id)) return;
   keep("held", without(id));
   if ($("#toast[data-held]")) showHeld();
+}
+
+// Since when an answer is final: as the log says, or else when its time was over.
+function settle(id, time) {
+  const [one] = kept("latest");
+  if (one?.id === id) keep("latest", [{ ...one, until: Date.parse(time) }]);
+  for (const button of all(`.row button[name="undo"][value="${CSS.escape(id)}"]`)) {
+    button.replaceWith(`${one?.id === id ? one.status : "answered"}, final since ${clock(time)}`);
+  }
+  if ($('[name="undo"][value="all"]') && !$('.row button[name="undo"]')) $('[name="undo"][value="all"]').remove();
+}
+
+const clock = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "medium" });
+
+function tooLate() {
+  const [one] = kept("latest");
+  if (!one) return;
+  const head = document.createElement("bdi");
+  head.textContent = one.head;
+  toast(`${past[one.status] ?? "Answered"}: `, head, ` Final since ${clock(one.until)}.`);
 }
 
 function showHeld(before = "") {
@@ -160,7 +293,7 @@ function showHeld(before = "") {
 // The latest, then the one before.
 async function undo() {
   const one = held().at(-1);
-  if (!one) return $('form[action$="/undo"] button')?.click();
+  if (!one) return $(".standing[data-until] form button")?.click() ?? tooLate();
   if (busy) return;
   busy = true;
   const undone = one.status === "aside" ? await snooze(one.id, "") : await send(`/api/v1/inbox/${one.id}/undo`);
@@ -168,8 +301,9 @@ async function undo() {
   if (undone.told) return;
   keep("held", without(one.id));
   if (!undone.ok) return refused(undone, "Too late: it is final.");
+  keep("latest", []);
   const item = $(".item");
-  $(`.row form[action="/items/${CSS.escape(one.id)}/undo"]`)?.replaceWith("taken back");
+  $(`.row button[name="undo"][value="${CSS.escape(one.id)}"]`)?.replaceWith("It waits for an answer.");
   if (left.has(one.id)) left.get(one.id)();
   else if (item?.dataset.id === one.id) return location.reload();
   else if ($("#list")) await refresh();
@@ -183,8 +317,8 @@ function findHeld() {
   const now = $(".standing[data-until]");
   const mine = now && $('form[action$="/undo"]', now);
   if (mine) hold(id(mine), $("h1").textContent, $("strong", now).textContent, Math.min(Date.parse(now.dataset.until), Date.now() + HELD_MS));
-  for (const form of all('.row form[action$="/undo"]')) {
-    hold(id(form), $(".head", form.closest(".row")).textContent, $("h1").textContent.match(/approved|rejected/i)?.[0].toLowerCase());
+  for (const button of all('.row button[name="undo"]')) {
+    hold(button.value, $(".head", button.closest(".row")).textContent, button.dataset.verdict, Date.parse(button.dataset.until));
   }
   showHeld();
 }
@@ -240,6 +374,7 @@ function leave(row) {
 function tidy() {
   const list = $("#list");
   if (!list) return;
+  entitle();
   for (const part of all("section, details.update", list)) part.hidden = !$('.row, a[rel="next"]', part);
   const calm = $(".calm", list);
   if ($("section:not([hidden])", list)) return calm?.remove();
@@ -288,7 +423,7 @@ async function preview() {
   const [typed, form] = [edited.value, edited.form];
   const body = new URLSearchParams(new FormData(form));
   try {
-    const response = await fetch(form.getAttribute("action").replace(/answer$/, "preview"), { method: "POST", body });
+    const response = await request(form.getAttribute("action").replace(/answer$/, "preview"), { method: "POST", body });
     const text = await response.text();
     if (!response.ok || edited.value !== typed) return;
     const shown = $("#preview", new DOMParser().parseFromString(page.createHTML(text), "text/html"));
@@ -299,11 +434,14 @@ edited?.addEventListener("input", () => {
   clearTimeout(previewing);
   previewing = setTimeout(preview, 400);
 });
-// With a change in it, sending the change is what one most likely wants.
-edited?.addEventListener("input", () => {
-  const changed = edited.value !== edited.defaultValue;
-  for (const button of all(".verdicts button[data-key]")) button.classList.toggle("main", button.value === (changed ? "redirected" : "approved"));
-});
+// With a change in it, sending the change is what one most likely wants. Under
+// an answer that somebody else gave, nothing is.
+let answered = false;
+function offer() {
+  const likely = edited && edited.value !== edited.defaultValue ? "redirected" : "approved";
+  for (const button of all(".verdicts button[data-key]")) button.classList.toggle("main", !answered && button.value === likely);
+}
+edited?.addEventListener("input", offer);
 // What keeps a form from being sent must be seen.
 edited?.addEventListener("invalid", () => { $("#redirect").open = true; });
 
@@ -349,6 +487,7 @@ function age(often) {
     if (words !== time.textContent) time.textContent = words;
   }
 }
+for (const time of all("time.clock")) time.textContent = clock(time.dateTime);
 setInterval(() => age(false), 5000);
 setInterval(() => age(true), 1000);
 
@@ -371,15 +510,15 @@ async function verifying() {
   const bar = $("#verifying progress");
   if (!bar) return;
   try {
-    const { running } = await (await fetch("/api/v1/trail/verification")).json();
+    const { running } = await (await request("/api/v1/trail/verification")).json();
     if (!running) return location.reload();
     [bar.max, bar.value] = [running.entries || 1, running.read];
   } catch { /* It is asked again. */ }
   setTimeout(verifying, 500);
 }
 
-let fresh = 0;
-let onlyUpdates = false;
+// What has come since the list was loaded: types by id.
+const fresh = new Map();
 // What was sent must arrive: a page that is being left is not loaded again.
 let leaving = false;
 document.addEventListener("submit", () => { leaving = true; });
@@ -393,7 +532,7 @@ function heard(kind, data) {
     arrived(data);
     came(data.facts ?? {});
   }
-  if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {});
+  if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {}, data.time);
   if (kind === "agent_status") cameOrWent(data);
 }
 
@@ -417,14 +556,19 @@ let written = false;
 for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => { if (event.target.closest(".item form")) written = true; });
 const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
 
-function answeredElsewhere(kind, { delivery_id, by, status }) {
+function answeredElsewhere(kind, { delivery_id, by, status }, time) {
   if (kind !== "answer_held") drop(delivery_id);
+  if (kind === "delivery_answered") settle(delivery_id, time);
   const item = $(".item");
   const waits = item?.dataset.open === "true" || $(".standing[data-until]");
   if (waits && !leaving && item.dataset.id === delivery_id) {
-    if (writes()) standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
-    else location.reload();
+    if (writes()) {
+      standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
+      answered = kind !== "answer_undone";
+      offer();
+    } else location.reload();
   }
+  if (kind === "delivery_answered" && fresh.delete(delivery_id)) showFresh();
   if (kind === "delivery_answered") {
     const row = $(`#list .row[data-id="${CSS.escape(delivery_id ?? "")}"]`);
     if (row && !row.classList.contains("gone")) gone(row, `${status} by ${by}`);
@@ -443,6 +587,7 @@ function gone(row, words) {
   $(".about time", row).before(mark, " ");
   say(`${headline(row)}: ${words}`);
   ticked();
+  entitle();
 }
 
 // Above the form, while one still writes in it.
@@ -480,7 +625,9 @@ const tabs = new BroadcastChannel("wakeful");
 let last = "";
 let leading = false;
 let stop = new AbortController();
-tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock } }) => {
+tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock, lost: gone } }) => {
+  if (gone) return lose();
+  if (lost) reached();
   if (ask) { if (leading && last) tabs.postMessage({ id: last, clock: skew }); return; }
   skew = clock ?? skew;
   take(id, kind, data);
@@ -504,7 +651,7 @@ function tell(id, kind, data) {
 // Reads the stream once, from where the last one ended.
 async function listen(signal) {
   const headers = last ? { "last-event-id": last } : {};
-  const response = await fetch("/api/v1/events", { headers, signal, cache: "no-store" });
+  const response = await request("/api/v1/events", { headers, signal, cache: "no-store" });
   if (!response.ok) { response.body?.cancel(); return response.status; }
   // To the second, and not for less than a few.
   const off = Date.parse(response.headers.get("date") ?? "") - Date.now();
@@ -512,7 +659,9 @@ async function listen(signal) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    // Something comes every 15 seconds, if only to say that the server is there.
+    const silence = setTimeout(() => reader.cancel(), 40000);
+    const { value, done } = await reader.read().finally(() => clearTimeout(silence));
     if (done) return 200;
     const blocks = (text + value).split("\n\n");
     text = blocks.pop();
@@ -527,12 +676,18 @@ async function listen(signal) {
 // Reads it until the page is left, and after whatever went wrong once more.
 async function lead(signal) {
   leading = true;
-  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 30000)) {
+  for (let wait = 250; !signal.aborted; wait = Math.min(wait * 2, lost ? 2000 : 30000)) {
     const began = Date.now();
     const status = await listen(signal).catch(() => 0);
     if (signal.aborted) break;
     if (status === 401) { tell("", "signed_out"); break; }
-    if (Date.now() - began > 10000) wait = 500;
+    // However it ended: who answers next must prove itself first.
+    if (status === 200 || status === 0) {
+      tabs.postMessage({ lost: true });
+      lose();
+      if (Date.now() - began > 10000) wait = 250;
+      if ((await reached()) && Date.now() - began > 1000) continue;
+    }
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, wait * (0.5 + Math.random()));
       for (const happens of ["online", "pagehide"]) addEventListener(happens, () => { clearTimeout(timer); resolve(); }, { once: true });
@@ -551,16 +706,16 @@ function live() {
 }
 if (token) {
   addEventListener("pagehide", () => stop.abort());
-  addEventListener("pageshow", (event) => { if (event.persisted) { showHeld(); live(); } });
+  addEventListener("pageshow", (event) => { if (event.persisted) { lose(); showHeld(); live(); } });
   if (!navigator.locks) document.addEventListener("visibilitychange", () => { stop.abort(); live(); });
 }
 
 // Another page of this server, or nothing if there is none to be had.
 async function load(address) {
-  const response = await fetch(address).catch(() => null);
+  const response = await request(address).catch(() => null);
   if (!response) { toast("No connection."); return null; }
   const next = new DOMParser().parseFromString(page.createHTML(await response.text()), "text/html");
-  if (!$('meta[name="form-token"]', next)) { signedOut(); return null; }
+  if (meta("session", next) !== meta("session")) { signedOut(); return null; }
   return next;
 }
 
@@ -569,11 +724,13 @@ async function refresh() {
   if (!list) return;
   const at = here?.dataset.id;
   const focused = here?.contains(document.activeElement);
-  const unfolded = $("details.update")?.open || (fresh && onlyUpdates);
+  const unfolded = $("details.update")?.open || (fresh.size && !needsAnswer());
   $("#list").replaceWith(document.adoptNode(list));
   if (unfolded && $("details.update")) $("details.update").open = true;
-  fresh = 0;
+  fresh.clear();
   $("#fresh").hidden = true;
+  fill();
+  entitle();
   left.clear();
   here = at ? $(`.row[data-id="${CSS.escape(at)}"]`) : null;
   here?.classList.add("here");
@@ -650,15 +807,25 @@ async function answerItem(status) {
   if (!button || (status === "redirected" && !form.reportValidity())) return;
   busy = leaving = true;
   const until = Date.now() + HELD_MS;
-  const sent = await ask(form.getAttribute("action"), { body: new URLSearchParams(new FormData(form, button)) });
+  const body = new URLSearchParams(new FormData(form, button));
+  const sent = await ask(form.getAttribute("action"), { body });
   const next = sent && new DOMParser().parseFromString(page.createHTML(await sent.text()), "text/html");
   busy = false;
-  if (next && !$('meta[name="form-token"]', next) && sent.ok) { toast("Not sent: you are signed out."); signedOut(); }
+  if (next && !meta("session", next) && sent.ok) { toast("Not sent: you are signed out."); signedOut(); }
   else if (next) {
     const fault = $(".fault", next)?.textContent ?? (sent.ok ? "" : "That did not work.");
     if (!fault) {
       hold($(".item").dataset.id, $(".item h1").textContent, status, until);
-      await onward(1, (place) => { location.href = place; });
+      // Who writes on is not led away: the letters would be keys on the next item.
+      const writing = document.activeElement?.matches("textarea, input, select");
+      if (!writing && String(new URLSearchParams(new FormData(form, button))) === String(body)) {
+        await onward(1, (place) => { location.href = place; });
+        return;
+      }
+      standing(`You ${status} this. What you wrote since then is not sent.`);
+      answered = true;
+      offer();
+      leaving = false;
       return;
     }
     standing(readable(fault));
@@ -667,25 +834,47 @@ async function answerItem(status) {
   leaving = false;
 }
 
-// How many have come that this list would show: one that is narrowed asks the server.
+// What has come that this list would show: one that is narrowed asks the server.
 let counting = 0;
-function came({ type }) {
-  const button = $("#fresh");
-  if (!button) return;
-  // Nothing but updates: then these are what one wants to see.
-  onlyUpdates = type === "update" && (!fresh || onlyUpdates);
-  const show = (count) => {
-    fresh = count;
-    button.hidden = !count;
-    button.textContent = `${count} new${onlyUpdates ? count > 1 ? " updates" : " update" : ""}`;
-  };
-  if (!location.search) return show(fresh + 1);
+function came({ delivery_id, type }) {
+  if (!$("#fresh")) return;
+  if (!location.search) {
+    fresh.set(delivery_id, type);
+    return showFresh();
+  }
   clearTimeout(counting);
   counting = setTimeout(async () => {
     const next = await load(location.href);
+    if (!next) return;
     const there = new Set([...all("#list .row").map((row) => row.dataset.id), ...left.keys()]);
-    if (next) show(all("#list .row", next).filter((row) => !there.has(row.dataset.id)).length);
+    fresh.clear();
+    for (const row of all("#list .row", next)) {
+      if (!there.has(row.dataset.id)) fresh.set(row.dataset.id, row.closest("details.update") ? "update" : "");
+    }
+    showFresh();
   }, 300);
+}
+
+const needsAnswer = () => [...fresh.values()].filter((type) => type !== "update").length;
+
+// Into a list that says that nothing waits, what waits comes by itself.
+function showFresh() {
+  if (needsAnswer() && $("#list .calm")) return refresh();
+  const button = $("#fresh");
+  const updates = needsAnswer() ? "" : fresh.size > 1 ? " updates" : " update";
+  button.hidden = !fresh.size;
+  button.textContent = `${fresh.size} new${updates}`;
+  entitle();
+}
+
+// The title counts what waits, in the list or not yet in it.
+function entitle() {
+  const list = $("#list[data-counted]");
+  if (!list) return;
+  const rows = all('.row[data-open="true"]', list).filter((row) => !row.closest("details.update"));
+  const waiting = rows.length + needsAnswer();
+  const more = waiting && $('section a[rel="next"]', list) ? "+" : "";
+  document.title = `${waiting ? `(${waiting}${more}) ` : ""}Inbox · Wakeful`;
 }
 
 // --- keys -----------------------------------------------------------------------

@@ -141,7 +141,14 @@ class Stage {
         console.error(`Content Security Policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
       });
     });
-    if (as) await context.addCookies([{ ...given.people[as].cookie, url: given.address }]);
+    if (as) {
+      // The cookie reads; the page key acts: in the storage where there are
+      // scripts, else as a header with every request.
+      const { cookie, key } = given.people[as];
+      await context.addCookies([{ ...cookie, url: given.address }]);
+      if (more.javaScriptEnabled === false) await context.setExtraHTTPHeaders({ "wakeful-form": key });
+      else await context.addInitScript((key) => { if (location.protocol !== "about:" && !localStorage.getItem("page-key")) localStorage.setItem("page-key", key); }, key);
+    }
     return context.newPage();
   }
 
