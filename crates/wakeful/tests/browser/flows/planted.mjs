@@ -19,10 +19,14 @@ const kinds = {
   ],
 };
 
+/** What can be read on a page; nothing on one that its script hides and leaves. */
+const shown = (window) => window.look(() => (document.body.checkVisibility() ? `${document.title}\n${document.body.innerText}` : ""));
+
 await inEither("planted", ["401", "403", "409", "Failed to load", "has been rejected"], async (window) => {
   const mallory = await window();
   await comeByLink(mallory, "mallory");
   const hers = await mallory.cookies();
+  const key = (await mallory.kept()).find((text) => /^[0-9a-f]{64}$/.test(text)) ?? "";
   const value = (name) => (hers.find((cookie) => cookie.name === name) ?? hers[0]).value;
   const ann = await window();
   await comeByLink(ann, "ann");
@@ -58,7 +62,7 @@ await inEither("planted", ["401", "403", "409", "Failed to load", "has been reje
     const said = [];
     for (const path of ["/", "/you", `/items/${later}`]) {
       await ann.goto(path);
-      said.push([path, await ann.look(() => `${document.title}\n${document.body.innerText}`)]);
+      said.push([path, await shown(ann)]);
     }
     if (await ann.isVisible('.verdicts button[value="approved"]')) {
       await ann.click('.verdicts button[value="approved"]');
@@ -75,6 +79,14 @@ await inEither("planted", ["401", "403", "409", "Failed to load", "has been reje
     for (const id of [open, later, third]) {
       const { answered_by, by } = (await api("GET", `/api/v1/inbox/${id}`, given.watcher)).json();
       holds(![answered_by, by].includes("mallory"), `an answer of one's own does not go out as another's when the cookie is ${kind}`);
+    }
+    // Their page leads into ours, with a key of mallory's in the address.
+    for (const path of [`/~${key}/you`, `/~${key}/items/${later}`]) {
+      await ann.goto(`${thief.address}/items/x`);
+      await ann.eval((to) => { location.href = to; }, given.address + path);
+      await ann.waitFor("one of our pages is there", (to) => location.origin === to && document.readyState === "complete", new URL(given.address).origin);
+      const text = await shown(ann);
+      holds(!text.includes("mallory"), `nobody is led into ours as someone else when the cookie is ${kind}`, path.replace(key, "KEY"), text.slice(0, 120));
     }
     // Who is asked to sign in again can.
     for (const one of [tab, list]) await one.close();
