@@ -134,6 +134,21 @@ async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_over_tls_in_fi
 }
 
 #[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_chromium() {
+    play("led-in", "chromium", With::Nothing).await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_firefox() {
+    play_in_full("led-in", "firefox", With::Nothing).await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_without_javascript() {
+    play("led-in", "chromium", With::NoScripts).await;
+}
+
+#[tokio::test]
 async fn whoever_takes_the_port_gets_no_credential_in_chromium() {
     play("taken", "chromium", With::Nothing).await;
 }
