@@ -8,6 +8,8 @@ use wakelink::relay::Limits;
 pub struct Settings {
     /// Scheme, host and port under which agents reach this server.
     pub address: String,
+    /// The port that this server listens on.
+    pub port: u16,
     pub max_details_bytes: usize,
     /// Peers that may speak for others with forwarding headers.
     pub proxies: Vec<Cidr>,
@@ -24,10 +26,18 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The port that a proof of presence names: none where TLS tells who answers.
+    pub fn proven_port(&self) -> u16 {
+        if self.is_secure() { 0 } else { self.port }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             address: "http://127.0.0.1:7377".to_owned(),
+            port: 7377,
             max_details_bytes: limits::DETAILS_BYTES,
             proxies: Vec::new(),
             setup: None,

@@ -145,7 +145,11 @@ pub async fn presence(
         .into_iter()
         .find_map(|(_, text)| Hash::from_hex(&text))
         .ok_or_else(|| query::bad("nonce", "64 hex digits"))?;
-    let proof = app.shared().keys.log.prove_presence(&nonce.0);
+    let proof = app
+        .shared()
+        .keys
+        .log
+        .prove_presence(&nonce.0, app.settings.proven_port());
     Ok((
         [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
         format!("{proof}\n"),

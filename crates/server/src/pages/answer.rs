@@ -678,11 +678,12 @@ pub async fn undo_many(
         let fault = fault.map(|refusal| said(&app, &signed, &refusal));
         outcome.push((delivery_id, fault));
     }
-    let title = match undone {
-        0 => "Not taken back",
-        _ => "Taken back",
+    let title = match (undone, outcome.len()) {
+        (0, _) => "Nothing was taken back".to_owned(),
+        (undone, all) if undone == all => "Taken back".to_owned(),
+        (undone, all) => format!("{undone} of {all} taken back"),
     };
-    together(&app, &signed, title, outcome).await
+    together(&app, &signed, &title, outcome).await
 }
 
 /// Where many were answered there is nothing to read.

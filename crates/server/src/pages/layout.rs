@@ -74,7 +74,21 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
         @if let Some(key) = &signed.key { meta name="form-token" content=(key.as_str()); }
         (head)
     };
+    let main = html! {
+        @if signed.key.is_none() { noscript { (read_only()) } }
+        (main)
+    };
     answer(StatusCode::OK, title, head, menu, main)
+}
+
+/// Without scripts and without the key in the address nothing can be sent.
+fn read_only() -> Markup {
+    html! {
+        p .standing role="status" {
+            "This page can only be read: its address has no key, and this browser runs no scripts. "
+            a href="/sign-in" { "Sign in" } " to answer."
+        }
+    }
 }
 
 /// Text to be taken along whole: one click selects it, one button copies it.
@@ -149,7 +163,6 @@ fn answer(status: StatusCode, title: &str, head: Markup, top: Markup, main: Mark
                 (top)
                 main #main tabindex="-1" { (main) }
                 div #said role="status" aria-live="polite" {}
-                div #connection role="status" hidden {}
             }
         }
     };

@@ -134,6 +134,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         .transpose()?;
     let settings = Settings {
         address: address.unwrap_or_else(|| own.clone()),
+        port: listening.port(),
         max_details_bytes,
         proxies,
         setup: setup.as_ref().map(|link| secret::hash(link)),

@@ -6,7 +6,6 @@ const page = globalThis.trustedTypes?.createPolicy("wakeful", whole) ?? whole;
 const $ = (query, within = document) => within.querySelector(query);
 const all = (query, within = document) => [...within.querySelectorAll(query)];
 const meta = (name, within = document) => $(`meta[name="${name}"]`, within)?.content ?? "";
-document.documentElement.classList.add("js");
 
 // --- whose page this is -----------------------------------------------------------
 
@@ -32,6 +31,8 @@ document.addEventListener("submit", ({ target }) => {
   target.append(field);
 });
 
+const ofThisSession = () => stored?.getItem("page-session") === meta("session") && stored.getItem("page-key");
+
 // The key of the session that this page belongs to, or nothing: then another
 // program on this host has changed the cookie, or the key was cleared.
 async function keyOfPage() {
@@ -43,19 +44,21 @@ async function keyOfPage() {
   for (const key of [inAddress, stored?.getItem("page-key"), stored?.getItem("next-page-key")]) {
     if (!key || (await hash(key)) !== meta("page-key-hash")) continue;
     stored?.setItem("page-key", key);
+    stored?.setItem("page-session", meta("session"));
     return key;
   }
   return "";
 }
 
-const token = meta("session") ? await keyOfPage() : "";
+const token = meta("session") ? ofThisSession() || await keyOfPage() : "";
 if (meta("session") && !token) {
-  document.body.hidden = true;
   location.replace(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`);
   await new Promise(() => {});
 }
 const fill = () => { for (const field of all('input[name="token"][value=""]')) field.value = token; };
 fill();
+// Until here the style hides the page: the cookie alone does not show who is here.
+document.documentElement.classList.add("js");
 
 // --- the connection -----------------------------------------------------------------
 
@@ -63,15 +66,19 @@ fill();
 // anyone in is sent before the server has signed a number that we chose.
 let lost = false;
 let proving = null;
+// Whether somebody answers who does not prove to be this server.
+let other = false;
 
 async function prove() {
   const nonce = crypto.getRandomValues(new Uint8Array(32));
   const address = `/presence?nonce=${hex(nonce)}`;
   const answer = await fetch(address, { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer", signal: AbortSignal.timeout(5000) });
   const signature = bytes((await answer.text()).trim());
-  const signed = new Uint8Array([...new TextEncoder().encode("wakeful/presence/1\0"), ...nonce]);
+  const port = location.protocol === "https:" ? 0 : Number(location.port || 80);
+  const signed = new Uint8Array([...new TextEncoder().encode("wakeful/presence/1\0"), ...nonce, port >> 8, port & 255]);
   const key = await crypto.subtle.importKey("raw", bytes(meta("log-key")), "Ed25519", false, ["verify"]);
-  return crypto.subtle.verify("Ed25519", key, signature, signed);
+  other = !(await crypto.subtle.verify("Ed25519", key, signature, signed));
+  return !other;
 }
 
 // Whether the server is there and is the one that this page came from.
@@ -87,10 +94,16 @@ function reached() {
 }
 
 function showConnection() {
-  const box = $("#connection");
-  if (!box || box.hidden === !lost) return;
-  box.hidden = !lost;
-  box.textContent = lost ? "No connection. Trying again…" : "";
+  let box = $("#connection");
+  if (!lost) { box?.remove(); return; }
+  if (!box) {
+    box = document.createElement("div");
+    box.id = "connection";
+    box.setAttribute("role", "status");
+    document.body.append(box);
+  }
+  const words = other ? "Another program answers at this address. Reload only if you know why." : "No connection. Trying again…";
+  if (box.textContent !== words) box.textContent = words;
 }
 
 function lose() {
@@ -253,7 +266,7 @@ function settle(id, time) {
   const [one] = kept("latest");
   if (one?.id === id) keep("latest", [{ ...one, until: Date.parse(time) }]);
   for (const button of all(`.row button[name="undo"][value="${CSS.escape(id)}"]`)) {
-    button.replaceWith(`${one?.id === id ? one.status : "answered"}, final since ${clock(time)}`);
+    button.replaceWith(`${button.dataset.verdict}, final since ${clock(time)}`);
   }
   if ($('[name="undo"][value="all"]') && !$('.row button[name="undo"]')) $('[name="undo"][value="all"]').remove();
 }
@@ -357,11 +370,15 @@ const left = new Map();
 function leave(row) {
   const list = rows();
   const next = list[list.indexOf(row) + 1] ?? list[list.indexOf(row) - 1];
+  takeAway(row);
+  here = null;
+  if (next) $("a.head", next)?.focus();
+}
+
+function takeAway(row) {
   const mark = document.createComment("");
   row.replaceWith(mark);
-  here = null;
   tidy();
-  if (next) $("a.head", next)?.focus();
   left.set(row.dataset.id, () => {
     left.delete(row.dataset.id);
     mark.replaceWith(row);
@@ -732,6 +749,11 @@ async function refresh() {
   fill();
   entitle();
   left.clear();
+  // What one has answered oneself and may still undo stays out of sight.
+  for (const { id } of held()) {
+    const row = $(`#list .row[data-id="${CSS.escape(id)}"]`);
+    if (row) takeAway(row);
+  }
   here = at ? $(`.row[data-id="${CSS.escape(at)}"]`) : null;
   here?.classList.add("here");
   if (here && focused) $("a.head", here)?.focus({ preventScroll: true });
@@ -808,6 +830,7 @@ async function answerItem(status) {
   busy = leaving = true;
   const until = Date.now() + HELD_MS;
   const body = new URLSearchParams(new FormData(form, button));
+  const focused = document.activeElement;
   const sent = await ask(form.getAttribute("action"), { body });
   const next = sent && new DOMParser().parseFromString(page.createHTML(await sent.text()), "text/html");
   busy = false;
@@ -817,8 +840,8 @@ async function answerItem(status) {
     if (!fault) {
       hold($(".item").dataset.id, $(".item h1").textContent, status, until);
       // Who writes on is not led away: the letters would be keys on the next item.
-      const writing = document.activeElement?.matches("textarea, input, select");
-      if (!writing && String(new URLSearchParams(new FormData(form, button))) === String(body)) {
+      const begun = document.activeElement !== focused && document.activeElement?.matches("textarea, input, select");
+      if (!begun && String(new URLSearchParams(new FormData(form, button))) === String(body)) {
         await onward(1, (place) => { location.href = place; });
         return;
       }
@@ -859,7 +882,7 @@ const needsAnswer = () => [...fresh.values()].filter((type) => type !== "update"
 
 // Into a list that says that nothing waits, what waits comes by itself.
 function showFresh() {
-  if (needsAnswer() && $("#list .calm")) return refresh();
+  if (needsAnswer() && $("#list[data-counted] .calm")) return refresh();
   const button = $("#fresh");
   const updates = needsAnswer() ? "" : fresh.size > 1 ? " updates" : " update";
   button.hidden = !fresh.size;
