@@ -19,8 +19,8 @@ const kinds = {
   ],
 };
 
-/** What can be read on a page; nothing on one that its script hides and leaves. */
-const shown = (window) => window.look(() => (document.body.checkVisibility() ? `${document.title}\n${document.body.innerText}` : ""));
+/** What can be read on a page, once its script has not hidden it to lead elsewhere. */
+const shown = (window) => window.waitFor("a page can be seen", () => document.readyState === "complete" && document.body.checkVisibility() && `${document.title}\n${document.body.innerText}`);
 
 await inEither("planted", ["401", "403", "409", "Failed to load", "has been rejected"], async (window) => {
   const mallory = await window();
@@ -82,9 +82,14 @@ await inEither("planted", ["401", "403", "409", "Failed to load", "has been reje
     // Who is asked to sign in again can.
     for (const one of [tab, list]) await one.close();
     await ann.goto("/");
+    await shown(ann);
     console.log(`after the cookie was ${kind} one is at ${new URL(await ann.url()).pathname}`);
-    thief.answer = ({ headers }) => ({ headers: { "set-cookie": (headers.cookie ?? "").split("; ").filter(Boolean).flatMap((pair) => ["/", "/items", "/api", "/you", "/away"].map((path) => `${pair.split("=")[0]}=; Path=${path}; Max-Age=0${given.tls ? "; Secure" : ""}`)) } });
-    for (const path of ["/", "/items", "/api", "/you", "/away"]) await ann.goto(thief.address + path);
+    const theirs = ["/", "/items", "/api", "/you"];
+    thief.answer = ({ headers }) => {
+      const names = (headers.cookie ?? "").split("; ").map((pair) => pair.split("=")[0]).filter(Boolean);
+      return { headers: { "set-cookie": names.flatMap((name) => theirs.map((path) => `${name}=; Path=${path}; Max-Age=0${given.tls ? "; Secure" : ""}`)) } };
+    };
+    for (const path of theirs) await ann.goto(thief.address + path);
     await signIn(ann, "ann");
     await ann.goto("/you");
     const heading = await ann.text("h1");
