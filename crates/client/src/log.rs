@@ -6,6 +6,7 @@ use std::{
     collections::HashMap,
     fs::{DirBuilder, File, OpenOptions},
     io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    ops::RangeInclusive,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
     time::SystemTime,
@@ -119,6 +120,14 @@ impl Log {
     /// Whether we delivered it.
     pub fn is_own(&self, id: Uuid) -> bool {
         self.known.contains_key(&id)
+    }
+
+    /// Our deliveries whose ids are in this range, in the order of their ids.
+    pub fn own_within(&self, range: &RangeInclusive<Uuid>) -> Vec<Uuid> {
+        let own = self.known.keys().copied();
+        let mut own: Vec<Uuid> = own.filter(|id| range.contains(id)).collect();
+        own.sort_unstable();
+        own
     }
 
     /// Whether the time is over after which we go on without an answer.

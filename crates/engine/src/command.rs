@@ -1,5 +1,6 @@
 //! Everything that can be asked of the writer, and what it answers.
 
+use account::secret::SecretHash;
 use inbox::{Person, Request};
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -33,12 +34,17 @@ pub enum Command {
     /// Someone signs in or out: recorded in their own name.
     Enter { command: account::Command },
     /// Someone sets their own password, whose hash is already sealed; their
-    /// other sessions end.
+    /// other sessions end, and with `revoke` their token: it is replaced by this
+    /// one, whose secret nobody was told.
     SetPassword {
         name: String,
         keep: Option<String>,
         sealed: Vec<u8>,
+        revoke: Option<(String, SecretHash)>,
     },
+    /// The server's own: wrong passwords are counted on after a restart. Already
+    /// sealed.
+    KeepTries { sealed: Vec<u8> },
     /// A new webhook secret for an agent, already sealed.
     SetSecret {
         actor: String,

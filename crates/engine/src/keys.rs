@@ -45,12 +45,30 @@ pub fn missing(directory: &Path) -> Option<PathBuf> {
 impl Keys {
     /// Opens the keys of a data directory, making those that are not there.
     pub fn open(directory: &Path) -> io::Result<Keys> {
+        Keys::open_with(directory, TRAIL_KEY)
+    }
+
+    /// The same for a log that is about to begin. Its key gets its own name with
+    /// [`Keys::begun`] when the log is durable, so that a key without a log
+    /// always means that a log was lost.
+    pub fn begin(directory: &Path) -> io::Result<Keys> {
+        Keys::open_with(directory, NEXT_TRAIL_KEY)
+    }
+
+    /// The log has begun: its next key is its key.
+    pub fn begun(directory: &Path) -> io::Result<()> {
+        let keys = directory.join(DIRECTORY);
+        fs::rename(keys.join(NEXT_TRAIL_KEY), keys.join(TRAIL_KEY))?;
+        fs::File::open(keys)?.sync_all()
+    }
+
+    fn open_with(directory: &Path, trail_key: &str) -> io::Result<Keys> {
         let keys = directory.join(DIRECTORY);
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&keys)?;
-        let trail_key = keys.join(TRAIL_KEY);
+        let trail_key = keys.join(trail_key);
         if !trail_key.exists() {
             let origin = format!("wakeful.local/{}", HEXLOWER.encode(&random::<8>()?));
             write_trail_key(&trail_key, &origin, &random()?)?;

@@ -19,6 +19,7 @@ pub mod keys;
 pub mod look;
 mod project;
 pub mod proof;
+pub mod reached;
 pub mod read;
 pub mod rebuild;
 pub mod refusal;
@@ -147,6 +148,8 @@ pub enum StartFault {
     Store(#[from] store::Error),
     #[error(transparent)]
     Vault(#[from] vault::VaultFault),
+    #[error(transparent)]
+    Short(#[from] reached::Shortfall),
     #[error("the log's key in keys/trail.key does not fit the data: {0}")]
     WrongKey(String),
     #[error("the stored log is damaged: {0}; run `wakeful trail verify`")]

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::{
     event::Event,
+    reached::{Remembered, Shortfall, contains},
     vault::{Vault, VaultFault},
 };
 
@@ -50,6 +51,8 @@ pub enum ProofFault {
     Taken { position: u64 },
     #[error("entry {position}: content says it is encrypted with a key that was not given")]
     OtherKey { position: u64 },
+    #[error(transparent)]
+    Short(#[from] Shortfall),
     #[error("{0} content is encrypted; name its key with --body-key")]
     Sealed(&'static str),
     #[error(transparent)]
@@ -164,7 +167,11 @@ pub async fn verify(
     kept: Vec<Checkpoint>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StoreReport, ProofFault> {
-    let head = store.head().await?.ok_or(ProofFault::Empty)?;
+    let remembered = Remembered::read(store)?;
+    let Some(head) = store.head().await? else {
+        remembered.nothing_missing()?;
+        return Err(ProofFault::Empty);
+    };
     let mut verifier = Verifier::new();
     if let Some(key) = key {
         verifier.trust(Keyring::new(key.clone()));
@@ -210,7 +217,12 @@ pub async fn verify(
         let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
         return Err(store::Error::Damaged(what).into());
     }
+    let newest = remembered.newest(|note| verifier.open(note).ok());
     let report = verifier.finish(&checkpoint)?;
+    match &newest {
+        Some(newest) => contains(store, newest).await?,
+        None => remembered.of_other_log(&checkpoint.origin)?,
+    }
     if let Some(position) = found.unopened {
         return Err(ProofFault::OtherKey { position });
     }

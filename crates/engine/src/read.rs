@@ -89,6 +89,16 @@ impl Shared {
         Ok(self.store.delivery(id).await?.map(|row| self.row(row)))
     }
 
+    /// Deliveries whose ids begin so, in the order of their ids.
+    pub async fn deliveries_with(
+        &self,
+        prefix: wake::IdPrefix,
+        limit: usize,
+    ) -> store::Result<Vec<Row>> {
+        let rows = self.store.deliveries_within(prefix.range(), limit).await?;
+        Ok(rows.into_iter().map(|row| self.row(row)).collect())
+    }
+
     /// The answer to a delivery as it stands.
     pub async fn response(&self, id: Uuid) -> store::Result<Option<Told>> {
         let Some(row) = self.store.response(id).await? else {
@@ -298,6 +308,17 @@ impl Shared {
     pub fn seal_password(&self, name: &str, hash: &str) -> std::io::Result<Vec<u8>> {
         let name = crate::decide::password_name(name);
         self.vault.seal_secret(&name, hash.as_bytes())
+    }
+
+    /// Counts of wrong passwords from before the last stop, if they can be opened.
+    pub async fn sign_in_tries(&self) -> store::Result<Option<Vec<u8>>> {
+        let name = crate::decide::SIGN_IN_TRIES;
+        let sealed = self.store.secret(name).await?;
+        Ok(sealed.and_then(|sealed| self.vault.open_secret(name, &sealed)))
+    }
+
+    pub fn seal_sign_in_tries(&self, tries: &[u8]) -> std::io::Result<Vec<u8>> {
+        self.vault.seal_secret(crate::decide::SIGN_IN_TRIES, tries)
     }
 
     /// What passed to and from devices, as far as it is on the trail.

@@ -16,7 +16,7 @@ use crate::{
     StartFault,
     command::{Command, Reply},
     core::Core,
-    decide, project,
+    decide, project, reached,
     refusal::Refusal,
     shared::Shared,
     stage::Stage,
@@ -39,6 +39,11 @@ const INDEX_IDLE: (Duration, usize) = (Duration::from_millis(50), 256);
 const CHORES: Duration = Duration::from_secs(600);
 /// How soon storage that failed is tried again, if no command tries it first.
 const RETRY: Duration = Duration::from_secs(1);
+/// How long nothing was written before the store is settled: its write-ahead
+/// log is emptied into the database, where one damaged bit loses less.
+const IDLE: Duration = Duration::from_secs(3);
+/// How long a stop waits for readers before it leaves that to the next start.
+const STOP_PATIENCE: Duration = Duration::from_millis(500);
 /// How long the writer sleeps at the most: a clock may be set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
@@ -59,6 +64,8 @@ pub struct Writer {
     /// `None` after a failed commit, until it is loaded again.
     core: Option<Core>,
     index_at: Option<Instant>,
+    /// When the store is to be settled, if nothing is written before.
+    settle_at: Option<Instant>,
     chores_at: Instant,
     /// How many commands came at once lately.
     expected: usize,
@@ -78,18 +85,17 @@ struct Retention {
 impl Writer {
     /// Loads the last durable state; a new log gets its first entry.
     pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
-        if let Some(head) = shared.store.head().await? {
-            let opened = shared.keys.log.verifier().open(&head.note);
-            opened.map_err(|fault| StartFault::WrongKey(fault.to_string()))?;
-        }
+        reached::check(shared.store.as_ref(), shared.keys.log.verifier()).await?;
         if shared.store.is_rebuilding().await? {
             return Err(StartFault::Unfinished);
         }
         let core = Core::load(shared.store.as_ref()).await?;
+        shared.clock.resume(core.last_time);
         let mut writer = Writer {
             shared,
             core: Some(core),
             index_at: Some(Instant::now()),
+            settle_at: Some(Instant::now() + IDLE),
             chores_at: Instant::now() + CHORES,
             expected: 0,
             scrub_owed: true,
@@ -180,12 +186,17 @@ impl Writer {
                 self.recover().await;
             }
             self.add_due(&mut commands).await;
-            if !commands.is_empty() {
+            let wrote = !commands.is_empty();
+            if wrote {
                 self.commit(commands).await;
             }
             self.chores(busy).await;
+            self.settle(wrote || self.retention.is_some()).await;
             if let Some(done) = stopping {
                 jobs.close();
+                if let Err(error) = self.shared.store.settle(STOP_PATIENCE).await {
+                    tracing::warn!(%error, "the write-ahead log is left as it is");
+                }
                 let _ = done.send(());
                 return;
             }
@@ -225,9 +236,13 @@ impl Writer {
         let until_index = self
             .index_at
             .map_or(LONGEST_SLEEP, |at| at - Instant::now());
+        let until_settled = self
+            .settle_at
+            .map_or(LONGEST_SLEEP, |at| at - Instant::now());
         let until_chores = self.chores_at - Instant::now();
         until_due
             .min(until_index)
+            .min(until_settled)
             .min(until_chores)
             .min(LONGEST_SLEEP)
     }
@@ -399,6 +414,23 @@ impl Writer {
         }
     }
 
+    /// Settles the store when nothing was written for a while, without waiting
+    /// for anyone who reads: then it is tried again later.
+    async fn settle(&mut self, wrote: bool) {
+        let now = Instant::now();
+        if wrote || self.index_at.is_some() {
+            self.settle_at = Some(now + IDLE);
+        } else if self.settle_at.is_some_and(|at| at <= now) {
+            self.settle_at = match self.shared.store.settle(Duration::ZERO).await {
+                Ok(()) => None,
+                Err(error) => {
+                    tracing::debug!(%error, "the write-ahead log could not be emptied");
+                    Some(Instant::now() + IDLE)
+                }
+            };
+        }
+    }
+
     async fn chores(&mut self, busy: bool) {
         if self.index_at.is_some_and(|at| at <= Instant::now()) {
             let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
@@ -417,6 +449,7 @@ impl Writer {
         }
         if self.chores_at <= Instant::now() {
             self.chores_at = Instant::now() + CHORES;
+            self.shared.clock.warn_if_ahead();
             let forgotten = self
                 .shared
                 .clock

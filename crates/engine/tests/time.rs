@@ -32,6 +32,8 @@ const DAY: i64 = 24 * HOUR;
 struct World {
     directory: TempDir,
     now: Arc<AtomicI64>,
+    /// A clock that nobody can set.
+    steady: Arc<AtomicI64>,
     engine: Engine,
 }
 
@@ -40,10 +42,12 @@ impl World {
     async fn new() -> World {
         let directory = tempfile::tempdir().unwrap();
         let now = Arc::new(AtomicI64::new(1_800_000_000_000_000));
-        let engine = open(&directory, &now).await;
+        let steady = Arc::new(AtomicI64::new(0));
+        let engine = open(&directory, &now, &steady).await;
         let world = World {
             directory,
             now,
+            steady,
             engine,
         };
         world
@@ -74,7 +78,7 @@ impl World {
 
     async fn restart(&mut self) {
         self.engine.stop().await;
-        self.engine = open(&self.directory, &self.now).await;
+        self.engine = open(&self.directory, &self.now, &self.steady).await;
     }
 
     fn now(&self) -> Micros {
@@ -84,6 +88,13 @@ impl World {
     /// Moves the clock; nothing notices before the next command.
     fn pass(&self, seconds: i64) {
         self.pass_micros(seconds * Micros::SECOND);
+    }
+
+    /// Time passes on every clock.
+    fn elapse(&self, seconds: i64) {
+        self.pass(seconds);
+        let micros = seconds * Micros::SECOND;
+        self.steady.fetch_add(micros, Ordering::SeqCst);
     }
 
     fn pass_micros(&self, micros: i64) {
@@ -167,12 +178,15 @@ impl World {
     }
 }
 
-async fn open(directory: &TempDir, now: &Arc<AtomicI64>) -> Engine {
+async fn open(directory: &TempDir, now: &Arc<AtomicI64>, steady: &Arc<AtomicI64>) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
     let store = store::open(directory.path()).await.unwrap();
-    let now = Arc::clone(now);
-    let clock = Clock::new(move || Micros(now.load(Ordering::SeqCst)));
+    let [wall, steady] = [now, steady].map(|clock| {
+        let clock = Arc::clone(clock);
+        move || Micros(clock.load(Ordering::SeqCst))
+    });
+    let clock = Clock::of(wall, steady);
     let setup = Setup {
         store,
         keys,
@@ -623,4 +637,81 @@ async fn changes_have_rising_times_even_when_the_clock_goes_back() {
     };
     let page = world.engine.shared().inbox(ask).await.unwrap();
     assert_eq!(page.rows.len(), made.len());
+}
+
+#[tokio::test]
+async fn nothing_ends_late_after_the_clock_was_set_back() {
+    let world = World::new().await;
+    let rate = Rate {
+        burst: 1,
+        per_hour: 20,
+    };
+    world.key("key_slow", [9; 32], Some(rate)).await;
+    let before = world.deliver(r#","timeout_seconds":60"#).await;
+    let held = world.deliver("").await;
+    let answer = r#"{"status":"approved","hold_seconds":30}"#;
+    world.respond(held, answer).await.unwrap();
+    world.try_deliver("key_slow", "", None).await.unwrap();
+    let old_expires_at = world.engine.shared().clock.now().plus_seconds(60);
+    let rotate = Ask::RotateKey {
+        key_id: "key_a".to_owned(),
+        new_key_id: "key_b".to_owned(),
+        new_hash: [3; 32],
+        old_expires_at,
+    };
+    world.administer(rotate).await.unwrap();
+
+    world.pass(-HOUR);
+    let after = r#","timeout_seconds":60"#;
+    let after = world.try_deliver("key_b", after, None).await.unwrap();
+    world.elapse(29);
+    world.look().await;
+    assert_eq!(world.response(held).await["status"], "pending");
+    world.elapse(1);
+    world.look().await;
+    assert_eq!(world.response(held).await["status"], "approved");
+    // A second time, while others still wait.
+    world.pass(-DAY);
+    world.elapse(28);
+    world.look().await;
+    for id in [before, after] {
+        assert_eq!(world.history(id).await.len(), 1, "not early either");
+    }
+    world.elapse(3);
+    world.look().await;
+    for id in [before, after] {
+        let history = world.history(id).await;
+        assert_eq!(history, ["delivery_received", "delivery_timed_out"]);
+    }
+    assert_eq!(
+        world.try_deliver("key_a", "", None).await,
+        Err(Refusal::KeyGone)
+    );
+    // Twenty an hour is one in 180 s.
+    assert!(world.try_deliver("key_slow", "", None).await.is_err());
+    world.elapse(119);
+    world.try_deliver("key_slow", "", None).await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_ends_late_when_the_clock_was_set_back_while_no_server_ran() {
+    let mut world = World::new().await;
+    let pending = world.deliver(r#","timeout_seconds":60"#).await;
+    let held = world.deliver("").await;
+    let answer = r#"{"status":"approved","hold_seconds":30}"#;
+    world.respond(held, answer).await.unwrap();
+    world.engine.stop().await;
+    world.pass(-HOUR);
+    world.restart().await;
+    world.elapse(31);
+    world.look().await;
+    assert_eq!(world.response(held).await["status"], "approved");
+    world.elapse(31);
+    world.look().await;
+    let history = world.history(pending).await;
+    assert_eq!(history, ["delivery_received", "delivery_timed_out"]);
+    // A clock that is right again, and ahead of ours, is followed at once.
+    world.pass(2 * HOUR);
+    let now = world.now();
+    assert_eq!(world.engine.shared().clock.now(), now);
 }

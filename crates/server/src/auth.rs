@@ -11,13 +11,19 @@ use account::{
 };
 use axum::{
     extract::FromRequestParts,
-    http::{StatusCode, header, request::Parts},
+    http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use engine::{Command, Refusal};
 use inbox::{Person, event::Channel};
 use trail::Micros;
 
-use crate::{App, Problem, lockout::Lockout, pages, transport::Peer};
+use crate::{
+    App, Problem,
+    lockout::Lockout,
+    pages::{self, Signed},
+    transport::Peer,
+    turns::Turns,
+};
 
 /// An agent, by its key.
 #[derive(Clone, Debug)]
@@ -64,6 +70,20 @@ impl Proof {
     }
 }
 
+impl Human {
+    /// Who this is at the pages; `None` for someone with a token.
+    pub fn signed(&self, headers: &HeaderMap, app: &App) -> Result<Option<Signed>, Problem> {
+        match self.by {
+            Proof::Token(_) => Ok(None),
+            // It may have ended in this very moment.
+            Proof::Session(_) => match pages::by_cookie(headers, None, app) {
+                None => Err(Problem::unauthenticated()),
+                signed => Ok(signed),
+            },
+        }
+    }
+}
+
 /// Someone who may answer: an active owner or reviewer, by name. No agent key
 /// and no socket gives one.
 #[derive(Clone, Debug)]
@@ -96,9 +116,21 @@ pub struct Admin {
     pub actor: String,
     /// The owner's name; the operator has none.
     pub user: Option<String>,
+    /// Whether a session alone shows who this is.
+    pub by_session: bool,
 }
 
 impl Admin {
+    /// Refuses a session: what is made here would outlast it, and whoever sits
+    /// down at an open page is not thereby its owner. The pages ask for the
+    /// password; a program has a token.
+    pub fn outlasts_session(&self) -> Result<(), Problem> {
+        match self.by_session {
+            true => Err(pages::Unproven::Password.into()),
+            false => Ok(()),
+        }
+    }
+
     /// Has an administrative command carried out, in the caller's name.
     pub async fn ask(&self, app: &App, command: account::Command) -> Result<(), Problem> {
         let actor = self.actor.clone();
@@ -386,10 +418,12 @@ impl FromRequestParts<App> for Admin {
             Caller::Operator => Ok(Admin {
                 actor: "operator".to_owned(),
                 user: None,
+                by_session: false,
             }),
             Caller::Human(human) if human.user.role == Role::Owner => Ok(Admin {
                 actor: human.user.name.clone(),
                 user: Some(human.user.name),
+                by_session: matches!(human.by, Proof::Session(_)),
             }),
             Caller::Human(human) => {
                 Err(deny_human(app, &human, parts, "Only an owner may do this."))
@@ -415,6 +449,7 @@ impl FromRequestParts<App> for Reader {
 #[derive(Debug, Default)]
 pub struct Limits {
     pub sign_in: Lockout,
+    pub turns: Turns,
     reads: Buckets,
     deliveries: Buckets,
     denials: Buckets,

@@ -131,6 +131,11 @@ fn inbox_routes() -> Vec<Route> {
                 .query("test", "boolean", "Only tests, or none")
                 .query("q", "string", "Words that must all occur")
                 .query("cursor", "string", "next_cursor of the page before")
+                .query(
+                    "id_prefix",
+                    "string",
+                    "Only items whose ids begin with these 4 to 36 characters, by id; with limit alone",
+                )
                 .query_number("limit", 1, 200, LIMIT)
                 .answer(200, "InboxPage")
                 .errors(&[422]),
@@ -442,9 +447,9 @@ fn link_routes() -> Vec<Route> {
             "post",
             "/api/v1/me/token",
             post(sessions::rotate),
-            human("A new token for yourself, which replaces the old one and ends its sessions")
+            human("A new token for yourself, which replaces the old one and ends its sessions; a page's session must send its person's password")
                 .answer(201, "UserToken")
-                .errors(&[404, 409]),
+                .errors(&[400, 403, 404, 408, 409, 413, 415, 422, 429]),
         ),
         route(
             "post",

@@ -16,7 +16,7 @@ use crate::{
     App, failures, link,
     listen::{Tls, listen},
     transport::{Door, Listener},
-    webhook,
+    tries, webhook,
 };
 
 /// Requests in flight may take this long after the signal; the whole of an
@@ -67,9 +67,11 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     if let Err(error) = link::traffic::resume(&app).await {
         tracing::error!(%error, "what was relayed before is not known");
     }
+    tries::resume(&app).await;
     let background = [
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),
+        tokio::spawn(tries::run(app.clone())),
         tokio::spawn(link::watch(app.clone())),
         tokio::spawn(link::traffic::run(app.clone())),
     ];
@@ -104,6 +106,7 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
         let _ = std::fs::remove_file(path);
     }
     failures::flush(&app).await;
+    tries::flush(&app).await;
     background.iter().for_each(tokio::task::JoinHandle::abort);
     app.engine.stop().await;
 }

@@ -4,6 +4,8 @@ use ::wake::{limits, net::Cidr};
 use account::secret::SecretHash;
 use wakelink::relay::Limits;
 
+use crate::proxy::ProxySecret;
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Scheme, host and port under which agents reach this server.
@@ -13,6 +15,9 @@ pub struct Settings {
     pub max_details_bytes: usize,
     /// Peers that may speak for others with forwarding headers.
     pub proxies: Vec<Cidr>,
+    /// What they prove themselves with. Without one, anyone at their addresses is
+    /// believed: so loopback, where every program is, needs one.
+    pub proxy_secret: Option<ProxySecret>,
     /// The hash of the link by which the first person comes in.
     pub setup: Option<SecretHash>,
     /// Of the relay.
@@ -40,6 +45,7 @@ impl Default for Settings {
             port: 7377,
             max_details_bytes: limits::DETAILS_BYTES,
             proxies: Vec::new(),
+            proxy_secret: None,
             setup: None,
             link: Limits::default(),
         }

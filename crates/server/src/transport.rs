@@ -17,6 +17,10 @@ use tower::Service as _;
 
 use crate::{App, Problem, body::Lent, metrics::Route, pages, routes};
 
+/// A browser that has reached this server by HTTPS asks for nothing without it
+/// for a year (RFC 6797). Other names below this host are not ours to speak for.
+const HSTS: &str = "max-age=31536000";
+
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listener {
@@ -77,7 +81,10 @@ impl Door {
         let key = pages::in_address::take(&mut request);
         let route = Route::of(request.uri().path());
         let lent = Lent::of(&mut request);
-        let mut response = match one_host(&request).and_then(|()| self.peer(&request)) {
+        let https = self.is_https(request.headers());
+        let framed = one_framing(&request).and_then(|()| one_host(&request));
+        let ambiguous = framed.is_err();
+        let mut response = match framed.and_then(|()| self.peer(&request)) {
             Ok(peer) => {
                 request.extensions_mut().insert(peer);
                 let Ok(response) = self.router.call(request).await;
@@ -89,10 +96,19 @@ impl Door {
             response = pages::in_address::put_back(key, response).await;
         }
         match lent {
+            // Where such a request ends is not known.
+            _ if ambiguous => {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
             Some(lent) if is_refusal(response.status()) => lent.discard().await,
             _ => {}
         }
         let headers = response.headers_mut();
+        if https {
+            let value = HeaderValue::from_static(HSTS);
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
+        }
         headers.insert(
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
@@ -108,6 +124,16 @@ impl Door {
         let metrics = &self.app.metrics;
         metrics.observe(route, response.status(), started.elapsed());
         response
+    }
+
+    /// Whether a request came by HTTPS: to us, or to the proxy in front.
+    fn is_https(&self, headers: &HeaderMap) -> bool {
+        let proxied = !self.app.settings.proxies.is_empty();
+        match self.listener {
+            Listener::Local => false,
+            Listener::Tls => true,
+            Listener::Plain => proxied && every_hop_was_https(headers),
+        }
     }
 
     fn peer(&self, request: &Request) -> Result<Peer, Problem> {
@@ -161,6 +187,25 @@ fn plain(address: IpAddr, request: &Request) -> Result<Peer, Problem> {
     }
 }
 
+/// RFC 9112, 6.1: a request has a length or is chunked, once. hyper takes a list
+/// of codings that ends in `chunked`; a proxy may read the same list another way,
+/// and what one of the two takes for a body is a request to the other.
+fn one_framing(request: &Request) -> Result<(), Problem> {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    match codings.next().is_none_or(is_chunked) && codings.next().is_none() {
+        true => Ok(()),
+        false => {
+            let detail = "Send a Content-Length, or \"Transfer-Encoding: chunked\" once.";
+            Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "ambiguous_length",
+                detail,
+            ))
+        }
+    }
+}
+
 /// RFC 9112, 3.2: of two names for the same server one is a lie.
 fn one_host(request: &Request) -> Result<(), Problem> {
     match request.headers().get_all(header::HOST).iter().count() {
@@ -179,27 +224,44 @@ fn names_loopback(request: &Request) -> bool {
     let from_header = request
         .headers()
         .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
+        .map(|host| host.to_str().unwrap_or_default());
     let authority = request
         .uri()
         .authority()
         .map(|authority| authority.as_str());
-    let Some(host) = authority.or(from_header) else {
-        return false;
+    // Each of those that are there: they are for different readers.
+    let mut names = from_header.into_iter().chain(authority).peekable();
+    names.peek().is_some() && names.all(is_loopback)
+}
+
+/// Whether a name and perhaps a port, read to the last byte, is this machine.
+fn is_loopback(host: &str) -> bool {
+    let (name, port) = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((address, "")) => (address.parse().map(IpAddr::V6), None),
+            Some((address, rest)) => (address.parse().map(IpAddr::V6), Some(rest)),
+            None => return false,
+        },
+        None => match host.split_once(':') {
+            Some((name, _)) => (name.parse().map(IpAddr::V4), Some(&host[name.len()..])),
+            None => (host.parse().map(IpAddr::V4), None),
+        },
     };
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    let is_port = |port: &str| {
+        let digits = port.strip_prefix(':').unwrap_or_default();
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok()
     };
-    name.eq_ignore_ascii_case("localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    let is_localhost = || {
+        let name = host.split(':').next().unwrap_or_default();
+        name.eq_ignore_ascii_case("localhost")
+    };
+    port.is_none_or(is_port) && name.map_or_else(|_| is_localhost(), |name| name.is_loopback())
 }
 
 fn behind_proxy(app: &App, address: IpAddr, headers: &HeaderMap) -> Result<Peer, Problem> {
     let is_proxy = |address: IpAddr| app.settings.proxies.iter().any(|net| net.contains(address));
-    if !is_proxy(address) {
+    let secret = app.settings.proxy_secret.as_ref();
+    if !is_proxy(address) || !secret.is_none_or(|secret| secret.is_proved(headers)) {
         let detail = "Requests must come through this server's proxy.";
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
@@ -262,6 +324,48 @@ fn insecure() -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_whole_name_of_this_machine_is_loopback() {
+        for host in [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1",
+            "127.255.0.9:65535",
+            "[::1]",
+            "[0:0:0:0:0:0:0:1]:7377",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            ":",
+            ":80",
+            "[::1",
+            "[::1].evil.com",
+            "[::1]:",
+            "[::1]:80@evil.com",
+            "[]",
+            "[localhost]",
+            "[127.0.0.1]",
+            "[::ffff:127.0.0.1]",
+            "[::1%lo]",
+            "::1",
+            "localhost:1@evil.com",
+            "localhost:",
+            "localhost:+1",
+            "localhost:65536",
+            "localhost:1:1",
+            "localhost.",
+            " localhost",
+            "localhost.evil.com",
+            "127.0.0.1.evil.com",
+            "127.1",
+            "evil.com@127.0.0.1",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
 
     fn headers(name: &'static str, values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();

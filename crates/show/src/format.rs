@@ -10,7 +10,9 @@ use crate::{
     html::Html,
     json::{self, Json},
     limits::MARKUP_BYTES,
-    markdown, tag, write_cut,
+    markdown,
+    near::Here,
+    tag, write_cut,
 };
 
 /// The forms in which content can be shown.
@@ -57,8 +59,13 @@ pub struct Shown {
 /// own, as many agents send it. When no form is asked for, a string is a diff if
 /// all of it is one, else Markdown.
 pub fn details(json: &str, asked: impl Into<Option<Format>>) -> Shown {
+    details_on(&Here::default(), json, asked)
+}
+
+/// The same on a page of this server, other ports of which are no links.
+pub fn details_on(here: &Here, json: &str, asked: impl Into<Option<Format>>) -> Shown {
     let inside = string(json);
-    Content::read(json, inside.as_deref(), asked.into()).show()
+    Content::read(json, inside.as_deref(), asked.into()).show(here)
 }
 
 /// The form in which [`details`] shows the same.
@@ -103,22 +110,24 @@ impl<'t> Content<'t> {
         }
     }
 
-    fn show(&self) -> Shown {
+    fn show(&self, here: &Here) -> Shown {
         match self {
-            Content::Text(text) => as_text(text),
-            Content::Markdown(text) => as_markdown(text).unwrap_or_else(|| as_text(text)),
-            Content::Json(tree) => shown(Format::Json, |html| tree.write(html)),
-            Content::Diff(diff) => shown(Format::Diff, |html| diff::write(html, diff)),
+            Content::Text(text) => as_text(here, text),
+            Content::Markdown(text) => {
+                as_markdown(here, text).unwrap_or_else(|| as_text(here, text))
+            }
+            Content::Json(tree) => shown(here, Format::Json, |html| tree.write(html)),
+            Content::Diff(diff) => shown(here, Format::Diff, |html| diff::write(html, diff)),
         }
     }
 }
 
 /// The parser of Markdown is not ours and large. A mistake in it may cost the
 /// look of one text, but not the page on which a person decides about it.
-fn as_markdown(text: &str) -> Option<Shown> {
+fn as_markdown(here: &Here, text: &str) -> Option<Shown> {
     let (source, whole) = cut(text);
     let write = || {
-        shown(Format::Markdown, |html| {
+        shown(here, Format::Markdown, |html| {
             markdown::write(html, source);
             if !whole {
                 html.leave_out();
@@ -128,14 +137,14 @@ fn as_markdown(text: &str) -> Option<Shown> {
     std::panic::catch_unwind(write).ok()
 }
 
-fn as_text(text: &str) -> Shown {
-    shown(Format::Text, |html| {
+fn as_text(here: &Here, text: &str) -> Shown {
+    shown(here, Format::Text, |html| {
         html.within(tag::PRE_TEXT, |html| write_cut(html, text));
     })
 }
 
-fn shown(format: Format, write: impl FnOnce(&mut Html)) -> Shown {
-    let mut html = Html::new(MARKUP_BYTES, IN_RAW);
+fn shown(here: &Here, format: Format, write: impl FnOnce(&mut Html)) -> Shown {
+    let mut html = Html::new(MARKUP_BYTES, IN_RAW).on(here);
     write(&mut html);
     Shown {
         whole: html.is_whole(),

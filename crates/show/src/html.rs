@@ -15,6 +15,7 @@ use crate::{
     eye::{Eye, Piece},
     limits::{ELEMENTS, ELEMENTS_IN_AUTO, MARKS},
     link::Target,
+    near::Here,
     tag::{self, Direction, Tag},
     unseen,
 };
@@ -32,6 +33,7 @@ pub(crate) struct Html {
     full: bool,
     quiet: bool,
     eye: Eye,
+    here: Here,
 }
 
 /// An element that is open.
@@ -77,7 +79,18 @@ impl Html {
             full: false,
             quiet: false,
             eye: Eye::default(),
+            here: Here::default(),
         }
+    }
+
+    /// On a page of this server.
+    pub fn on(mut self, here: &Here) -> Html {
+        self.here = here.clone();
+        self
+    }
+
+    pub fn here(&self) -> &Here {
+        &self.here
     }
 
     /// Opens an element, to be closed with [`Html::close`].

@@ -20,6 +20,7 @@ mod language;
 pub mod limits;
 mod link;
 mod markdown;
+mod near;
 mod place;
 mod tag;
 mod unseen;
@@ -32,7 +33,8 @@ use eye::{Eye, Piece};
 use html::Html;
 
 pub use excerpt::plain_excerpt;
-pub use format::{Format, Shown, details, format};
+pub use format::{Format, Shown, details, details_on, format};
+pub use near::Here;
 
 /// Said where something was left out of a shown form.
 const IN_RAW: &str = "… the rest is in the raw form";

@@ -11,6 +11,7 @@ use crate::{
     cut::first_chars,
     html::Html,
     limits::{ADDRESS_CHARS, URL_BYTES},
+    near::Here,
     tag,
 };
 
@@ -20,8 +21,9 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Reads an address; anything else than the three schemes is none.
-    pub fn parse(address: &str) -> Option<Target> {
+    /// Reads an address; anything else than the three schemes is none, and
+    /// nothing is that leads to this machine or near it.
+    pub fn parse(address: &str, here: &Here) -> Option<Target> {
         if address.len() > URL_BYTES {
             return None;
         }
@@ -31,14 +33,18 @@ impl Target {
             "mailto" => !url.path().is_empty(),
             _ => false,
         };
-        (leads_somewhere && url.as_str().len() <= URL_BYTES).then_some(Target { url })
+        let is_link = leads_somewhere && url.as_str().len() <= URL_BYTES && !here.is_near(&url);
+        is_link.then_some(Target { url })
     }
 
     /// As [`Target::parse`], for text that says itself that it is a web address.
-    pub fn parse_web(text: &str) -> Option<Target> {
+    pub fn parse_web(text: &str, here: &Here) -> Option<Target> {
         let is_web = text.starts_with("https://") || text.starts_with("http://");
         let is_bare = !text.contains(|c: char| c.is_whitespace() || c.is_control());
-        Target::parse(text).filter(|_| is_web && is_bare)
+        match is_web && is_bare {
+            true => Target::parse(text, here),
+            false => None,
+        }
     }
 
     pub fn href(&self) -> &str {
@@ -172,6 +178,11 @@ fn same_url(named: &Url, real: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Target;
+    use crate::near::Here;
+
+    fn parse(address: &str) -> Option<Target> {
+        Target::parse(address, &Here::default())
+    }
 
     #[test]
     fn only_three_schemes_are_links() {
@@ -180,7 +191,7 @@ mod tests {
             "HTTPS://a.example/x",
             "mailto:a@b.example",
         ] {
-            assert!(Target::parse(good).is_some(), "{good}");
+            assert!(parse(good).is_some(), "{good}");
         }
         for bad in [
             "javascript:alert(1)",
@@ -199,13 +210,13 @@ mod tests {
             "https:///",
             "",
         ] {
-            assert!(Target::parse(bad).is_none(), "{bad}");
+            assert!(parse(bad).is_none(), "{bad}");
         }
     }
 
     #[test]
     fn text_that_names_another_place_is_noticed() {
-        let other = |text, href| Target::parse(href).unwrap().is_other_than(text);
+        let other = |text, href| parse(href).unwrap().is_other_than(text);
         for (text, href) in [
             ("https://bank.example/", "https://evil.example/"),
             ("bank.com", "https://evil.example/"),

@@ -131,10 +131,10 @@ impl Writer<'_> {
             Tag::Strikethrough => self.nest(tag::S),
             Tag::Link {
                 dest_url, title, ..
-            } => self.start_place(Place::link(&dest_url, &title)),
+            } => self.start_place(Place::link(&dest_url, &title, self.html.here())),
             Tag::Image {
                 dest_url, title, ..
-            } => self.start_place(Place::image(&dest_url, &title)),
+            } => self.start_place(Place::image(&dest_url, &title, self.html.here())),
             // What the options leave off, and items of a list left out.
             _ => self.html.open(tag::NONE),
         }

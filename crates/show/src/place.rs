@@ -8,6 +8,7 @@ use crate::{
     html::Html,
     limits::LINK_TEXT_BYTES,
     link::{Target, write_address},
+    near::Here,
     tag,
     unseen::is_unseen,
 };
@@ -23,9 +24,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub fn link(address: &str, title: &str) -> Place {
+    pub fn link(address: &str, title: &str, here: &Here) -> Place {
         Place {
-            target: Target::parse(address),
+            target: Target::parse(address, here),
             address: address.to_owned(),
             title: title.to_owned(),
             is_image: false,
@@ -34,10 +35,10 @@ impl Place {
     }
 
     /// An image is never loaded: loading it would tell that someone looked.
-    pub fn image(address: &str, title: &str) -> Place {
+    pub fn image(address: &str, title: &str, here: &Here) -> Place {
         Place {
             is_image: true,
-            ..Place::link(address, title)
+            ..Place::link(address, title, here)
         }
     }
 

@@ -17,8 +17,10 @@ pub mod sqlite;
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -31,8 +33,8 @@ pub use query::{
     Aside, EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
 };
 pub use rows::*;
-/// The file of a store in its directory.
-pub use sqlite::FILE;
+/// The files of a store in its directory: everything, and how far it was signed.
+pub use sqlite::{FILE, HEAD_FILE};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -65,8 +67,14 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn head(&self) -> Result<Option<HeadRow>>;
     /// The rows that a batch of commands needs, in one go.
     async fn load(&self, needs: &Needs) -> Result<Loaded>;
-    /// All or nothing, durable when it returns.
+    /// All or nothing, durable when it returns. The head of the batch is then
+    /// also remembered beside the database.
     async fn append(&self, batch: Batch) -> Result<()>;
+    /// Remembers a signed head beside the database, without a sync of its own.
+    fn remember(&self, note: &str);
+    /// Leaves everything in the one file and nothing in its log, if no reader
+    /// needs the log for so long, and syncs what is remembered beside it.
+    async fn settle(&self, patience: Duration) -> Result<()>;
     /// Adds at most `limit` deliveries to the full-text index, which may lag;
     /// true while there is more to add.
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool>;
@@ -85,6 +93,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Whether a rebuild was begun and not ended: the views are not to be used.
     async fn is_rebuilding(&self) -> Result<bool>;
 
+    /// The heads that are remembered beside the database: at most two, which may
+    /// be torn, older than the head or of another log.
+    fn remembered(&self) -> Result<Vec<String>>;
     /// Deliveries whose timer is due, soonest first.
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;
     async fn next_due(&self, after: Micros) -> Result<Option<Micros>>;
@@ -96,6 +107,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>>;
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>>;
+    /// Deliveries whose ids are in this range, in the order of their ids.
+    async fn deliveries_within(
+        &self,
+        ids: RangeInclusive<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRow>>;
     /// A delivery and the two texts of its answer.
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>>;
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage>;

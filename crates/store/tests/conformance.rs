@@ -26,6 +26,9 @@ trait Backend {
     /// Puts a backup into a place of its own and opens it.
     fn restored(&self, file: &Path) -> impl Future<Output = (Arc<dyn Store>, Secrets)>;
     fn backup_file(&self) -> std::path::PathBuf;
+    /// Opens it again after that many deliveries' ids moved to where old ones
+    /// are kept, as if the process had ended before the move was noted.
+    fn settle_ids(&self, world: World, many: u32) -> impl Future<Output = Arc<dyn Store>>;
 }
 
 struct Sqlite(tempfile::TempDir);
@@ -55,6 +58,20 @@ impl Backend for Sqlite {
     fn backup_file(&self) -> std::path::PathBuf {
         self.0.path().join("backup.db")
     }
+
+    async fn settle_ids(&self, world: World, many: u32) -> Arc<dyn Store> {
+        drop(world);
+        let file = self.0.path().join(store::FILE);
+        let connection = rusqlite::Connection::open(file).unwrap();
+        let moved = "INSERT OR IGNORE INTO ids SELECT id, no FROM deliveries ORDER BY id LIMIT ?1";
+        connection.execute(moved, [many]).unwrap();
+        if many == 60 {
+            let next = "UPDATE settled SET next = (SELECT max(no) + 1 FROM deliveries)";
+            connection.execute(next, []).unwrap();
+        }
+        drop(connection);
+        self.open().await
+    }
 }
 
 macro_rules! conforms {
@@ -76,6 +93,7 @@ conforms! {
     append_is_all_or_nothing
     a_second_writer_at_the_same_place_gets_a_conflict
     sweeps_equal_the_model_across_block_boundaries
+    ids_of_a_range_come_in_their_order_wherever_they_are_kept
     inbox_pages_equal_the_model_for_every_filter
     an_inbox_page_looks_through_no_more_than_it_may_and_loses_nothing
     search_finds_whole_words_and_beginnings_and_is_no_query_language
@@ -390,6 +408,32 @@ async fn sweeps_equal_the_model_across_block_boundaries(backend: impl Backend) {
         }
         let kept = world.store.waiting((0..5).collect()).await.unwrap();
         assert_eq!(kept, waiting, "seed {seed:#x}, step {step}");
+    }
+}
+
+async fn ids_of_a_range_come_in_their_order_wherever_they_are_kept(backend: impl Backend) {
+    let mut world = World::new(backend.open().await, &NEAR_BOUNDARIES);
+    for count in 0..60 {
+        world.receive(count % 4, "Work", None);
+    }
+    world.commit().await;
+    let rows = world.deliveries.iter().map(|one| one.row.clone());
+    let mut expected: Vec<DeliveryRow> = rows.collect();
+    expected.sort_by_key(|row| row.id);
+    let [third, last] = [expected[2].id, expected[59].id];
+    let all = Uuid::nil()..=Uuid::max();
+    // Some of them in the place where old ones are kept, some in both.
+    for settled in [0, 20, 60] {
+        world = World::new(backend.settle_ids(world, settled).await, &NEAR_BOUNDARIES);
+        let found = |range, limit| world.store.deliveries_within(range, limit);
+        assert_eq!(found(all.clone(), 200).await.unwrap(), expected);
+        assert_eq!(found(all.clone(), 7).await.unwrap(), expected[..7]);
+        let some = found(third..=last, 3).await.unwrap();
+        assert_eq!(some, expected[2..5]);
+        let one = found(third..=third, 200).await.unwrap();
+        assert_eq!(one, expected[2..3]);
+        let none = found(Uuid::max()..=Uuid::max(), 200).await.unwrap();
+        assert_eq!(none, []);
     }
 }
 

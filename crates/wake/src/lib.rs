@@ -11,6 +11,7 @@ pub mod fault;
 pub mod life;
 pub mod limits;
 pub mod net;
+pub mod prefix;
 pub mod prompt;
 pub mod response;
 pub mod signature;
@@ -22,6 +23,7 @@ pub use base::{BaseFault, base};
 pub use delivery::{DetailsFormat, Kind, NewDelivery};
 pub use event::Event;
 pub use fault::Fault;
+pub use prefix::{IdPrefix, PrefixFault};
 pub use status::Status;
 
 /// The JSON Schema of the delivery and response payloads, served at

@@ -14,6 +14,15 @@ pub struct Cidr {
 pub struct CidrFault;
 
 impl Cidr {
+    /// The address before the slash, as it was written.
+    pub fn base(&self) -> IpAddr {
+        self.base
+    }
+
+    pub fn prefix(&self) -> u8 {
+        self.prefix
+    }
+
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.base, address.to_canonical()) {
             (IpAddr::V4(base), IpAddr::V4(address)) => same_prefix(

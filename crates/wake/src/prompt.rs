@@ -47,6 +47,7 @@ DELIVER
   POST {address}/wake/v1/deliver
   Authorization: Bearer $WAKE_API_KEY
   Content-Type: application/json
+  Idempotency-Key: a new value for each delivery, such as a random UUID
 
   {{ "agent_id": {quoted},
     "provider": "who makes your model",
@@ -54,9 +55,12 @@ DELIVER
     "headline": "at most 120 characters",
     "summary": "one plain sentence, at most 280 characters",
     "details": an object, a string or null,
+    "details_format": "text" | "markdown" | "json" | "diff", how to show details, or null,
     "timeout_seconds": 60 to 604800, or null }}
 
   201 gives you a delivery_id. Write it down, with what it was about, in your own log.
+  If no answer or a 503 came, send the same bytes again with the same Idempotency-Key: it is
+  delivered once.
     update    progress; nobody has to answer
     question  you need a decision before you can go on
     output    finished work, for review
@@ -64,6 +68,8 @@ DELIVER
 
 GET THE ANSWER
   GET {address}/wake/v1/response/{{delivery_id}} every 60 seconds while status is "pending".
+  GET {address}/wake/v1/response/{{delivery_id}}?wait=60 lets the server wait for you: it answers
+  as soon as there is an answer, or with "pending" after 60 seconds. Allow 90 seconds for it.
   With several deliveries open, ask for all of them at once instead:
   GET {address}/wake/v1/responses?agent_id={encoded}&status=approved,rejected,redirected
   and pass next_since of one answer as since of the next request.
@@ -82,7 +88,8 @@ WEBHOOK CALLBACKS
 RULES
 - Read WAKE_API_KEY and WAKE_WEBHOOK_SECRET from the environment. Never write them down anywhere.
 - Never put credentials, passwords or personal data into a delivery.
-- 401: stop using the key and ask your human, with a question, to rotate it.
+- 401: stop, and ask your human to rotate the key. Deliver that as a question if you have
+  another key that works. Say it in your own output too, since a dead key cannot deliver.
 - 429: wait as many seconds as Retry-After says, try once more; if that fails too, raise one
   alert and do not loop.
 - Act only on an answer whose delivery_id is one that you submitted.
@@ -119,7 +126,12 @@ mod tests {
             "timeout_seconds",
             "X-Wake-Signature",
             "constant time",
-            "401",
+            "?wait=60",
+            "details_format",
+            "Idempotency-Key",
+            "401: stop, and ask your human to rotate the key",
+            "a dead key cannot deliver",
+            "in your own output",
             "429",
             "Retry-After",
             "that you submitted",

@@ -2,10 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{
-    Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
-    parser::ValueSource,
-};
+use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand};
 
 /// Oversee autonomous agents: they deliver, you decide, and all of it is on a trail.
 #[derive(Debug, Parser)]
@@ -30,13 +27,7 @@ pub struct Place {
     #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA")]
     pub data: Option<PathBuf>,
     /// A server elsewhere; its token is read from WAKEFUL_TOKEN
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "WAKEFUL_SERVER",
-        conflicts_with = "data"
-    )]
+    #[arg(long, global = true, value_name = "URL", env = "WAKEFUL_SERVER")]
     pub server: Option<String>,
     /// Trust these certificates too when talking to --server
     #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_CA")]
@@ -80,7 +71,7 @@ pub enum Command {
     Deliver(Deliver),
     /// The answer to one delivery, as an agent (key in WAKE_API_KEY)
     Response {
-        /// The delivery's id
+        /// The delivery's id, or enough of its beginning if it was delivered from here
         id: String,
         /// Wait up to so many seconds for an answer
         #[arg(long, default_value_t = 0, value_name = "SECONDS")]
@@ -95,7 +86,7 @@ pub enum Command {
     Respond(Respond),
     /// Take back an answer that is still held (token in WAKEFUL_TOKEN)
     Undo {
-        /// The item's id
+        /// The item's id, or enough of its beginning
         id: String,
     },
     /// Devices behind the relay: add, token, pair, device, send, wake, status, watch
@@ -133,9 +124,23 @@ pub enum Command {
     },
     /// The manual page
     Man,
-    /// Fill a data directory for a benchmark
-    #[command(name = "__preload", hide = true)]
+    /// Fill a data directory for a benchmark. Read by [`Hidden`], so that no
+    /// help, completion or suggestion knows of it.
+    #[command(skip)]
     Preload(Preload),
+}
+
+/// The name of the one command that is only for ourselves.
+pub const PRELOAD: &str = "__preload";
+
+/// The command line of that command.
+#[derive(Debug, Parser)]
+#[command(name = PRELOAD)]
+pub struct Hidden {
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub preload: Preload,
 }
 
 #[derive(Debug, Args)]
@@ -162,6 +167,9 @@ pub struct Serve {
     /// Networks of the proxies in front, which speak HTTPS to the world
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub behind_proxy: Vec<String>,
+    /// What the proxies send as the header Wakeful-Proxy-Secret is in this file
+    #[arg(long, value_name = "FILE")]
+    pub proxy_secret_file: Option<PathBuf>,
     /// The address agents use, for prompts [default: where it listens]
     #[arg(long, value_name = "URL")]
     pub address: Option<String>,
@@ -259,8 +267,8 @@ pub enum Webhook {
     Allow {
         /// hooks.example.com, *.example.com, either with :port
         pattern: String,
-        /// A network that is not public and may be reached all the same
-        #[arg(long, value_name = "CIDR")]
+        /// Networks that are not public and may be reached all the same
+        #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
         network: Vec<String>,
         /// Certificates to trust for this host, PEM
         #[arg(long, value_name = "FILE")]
@@ -327,20 +335,29 @@ pub struct Deliver {
     #[arg(long, value_name = "ID", env = "WAKE_AGENT_ID")]
     pub agent: String,
     /// Who makes your model
-    #[arg(long, default_value = "shell")]
+    #[arg(long, default_value = "shell", allow_hyphen_values = true)]
     pub provider: String,
     /// update, question, output or alert
     #[arg(long, short = 't', default_value = "output")]
     pub r#type: String,
     /// What was accomplished, in at most 120 characters
-    #[arg(long, short = 'H')]
+    #[arg(long, short = 'H', allow_hyphen_values = true)]
     pub headline: String,
     /// One plain sentence of at most 280 characters
-    #[arg(long, short = 's')]
+    #[arg(long, short = 's', allow_hyphen_values = true)]
     pub summary: String,
     /// Text, or a JSON object or string; "-" reads standard input
-    #[arg(long, short = 'd', value_name = "TEXT|JSON")]
+    #[arg(
+        long,
+        short = 'd',
+        value_name = "TEXT|JSON",
+        allow_hyphen_values = true
+    )]
     pub details: Option<String>,
+    /// How the details want to be shown [default: as what they look like]
+    #[arg(long, value_name = "FORMAT",
+          value_parser = wake::DetailsFormat::ALL.map(wake::DetailsFormat::as_str))]
+    pub details_format: Option<String>,
     /// Where to be called back with the answer
     #[arg(long, value_name = "URL")]
     pub webhook: Option<String>,
@@ -348,7 +365,7 @@ pub struct Deliver {
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<i64>,
     /// The same key with the same delivery delivers once
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub idempotency_key: Option<String>,
     /// Wait for the answer, up to so many seconds
     #[arg(long, value_name = "SECONDS")]
@@ -373,10 +390,10 @@ pub struct Responses {
 
 #[derive(Debug, Args)]
 pub struct Inbox {
-    /// Show one item whole
+    /// Show one item whole: its id, or enough of its beginning
     pub id: Option<String>,
     /// Words that must all occur
-    #[arg(long, short = 'q')]
+    #[arg(long, short = 'q', allow_hyphen_values = true)]
     pub search: Option<String>,
     /// Only this agent's
     #[arg(long, value_name = "ID")]
@@ -409,16 +426,16 @@ pub struct Inbox {
 
 #[derive(Debug, Args)]
 pub struct Respond {
-    /// The item's id
+    /// The item's id, or enough of its beginning
     pub id: String,
     /// Your answer
     #[arg(value_parser = ["approved", "rejected", "redirected"])]
     pub status: String,
     /// What you want to say; redirected needs this or --edited
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub feedback: Option<String>,
     /// With redirected: what to use instead; text, or a JSON object or string
-    #[arg(long, value_name = "TEXT|JSON")]
+    #[arg(long, value_name = "TEXT|JSON", allow_hyphen_values = true)]
     pub edited: Option<String>,
     /// Seconds in which it can be undone, up to 30
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
@@ -429,7 +446,7 @@ pub struct Respond {
 pub enum Trail {
     /// Entries, newest first, or all about one delivery
     Show {
-        /// A delivery's id
+        /// A delivery's id, or enough of its beginning
         delivery: Option<String>,
         /// Only this agent's
         #[arg(long, value_name = "ID")]
@@ -463,7 +480,7 @@ pub enum Trail {
     },
     /// A receipt for a delivery's answer, or for one entry
     Proof {
-        /// A delivery's id, or a position in the log
+        /// A delivery's id or enough of its beginning, or a position in the log
         subject: String,
     },
     /// The log's signed checkpoint: keep it somewhere else
@@ -488,7 +505,7 @@ pub struct Preload {
 
 /// Common options that a command has no use for: not offered with it, and
 /// refused when given all the same. Variables stay unread.
-const UNUSED: [(&str, &[&str]); 7] = [
+pub const UNUSED: [(&str, &[&str]); 7] = [
     ("demo", &["data", "server", "server_ca", "body_key", "json"]),
     ("serve", &["server", "server_ca", "json"]),
     ("link", &["body_key"]),
@@ -515,22 +532,6 @@ pub fn command() -> clap::Command {
 }
 
 impl Cli {
-    /// The program's own arguments; ends it when they make no sense.
-    pub fn from_arguments() -> Cli {
-        let mut command = command();
-        let matches = command.get_matches_mut();
-        let name = matches.subcommand_name().unwrap_or_default();
-        let unused = UNUSED.iter().find(|(command, _)| *command == name);
-        for option in unused.map_or(&[][..], |(_, unused)| unused) {
-            if matches.value_source(option) == Some(ValueSource::CommandLine) {
-                let option = option.replace('_', "-");
-                let said = format!("{name} has no use for --{option}: leave it out");
-                command.error(ErrorKind::UnknownArgument, said).exit();
-            }
-        }
-        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
-    }
-
     pub fn log_level(&self) -> tracing::Level {
         let asked = std::env::var("WAKEFUL_LOG")
             .ok()

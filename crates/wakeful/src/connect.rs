@@ -45,6 +45,14 @@ pub fn directory(place: &Place) -> Result<PathBuf> {
     place.data.clone().map_or_else(house::default_directory, Ok)
 }
 
+/// The data directory, for a command that works on it and asks no server.
+pub fn own_directory(place: &Place, command: &str) -> Result<PathBuf> {
+    if place.server.is_some() {
+        bail!("{command} works on the data itself, on the server's machine: use --data DIR");
+    }
+    directory(place)
+}
+
 pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     let token = match who {
         As::Agent => Some(variable("WAKE_API_KEY", "the agent's key")?),

@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +14,10 @@ use engine::{
     keys::{self, Seed},
 };
 use trail::{VerifierKey, rotation::Rotation};
+
+/// How long a command that has the directory to itself waits for its own readers
+/// before it leaves something in the write-ahead log.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 pub const SOCKET: &str = "wakeful.sock";
 
@@ -86,35 +91,70 @@ pub fn body_vault(file: Option<&Path>) -> Result<Vault> {
 }
 
 /// What an engine on this directory is made of. The directory must be locked.
+/// Before anything is written, [`engine::reached::check`] must find that the
+/// data reach as far as they were signed; starting an engine does that.
 pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
+    let size = std::fs::metadata(directory.join(store::FILE)).map_or(0, |file| file.len());
+    if size == 0 {
+        // Opening it would remove a write-ahead log that belongs to it.
+        refuse_second_log(directory)?;
+    }
     let store = store::open(directory)
         .await
         .context("could not open the data")?;
     finish_rotation(directory, store.as_ref()).await?;
+    let body = body_keys(body_key)?;
+    if store.head().await?.is_none() {
+        refuse_second_log(directory)?;
+        let keys = Keys::begin(directory).context("could not make the keys")?;
+        return Ok(setup_with(keys, store, &body));
+    }
     // Only data that nothing was written to yet may get new keys.
-    if let (Some(file), true) = (keys::missing(directory), store.head().await?.is_some()) {
+    if let Some(file) = keys::missing(directory) {
         bail!(
             "{} is missing, and the data needs it: put it back from where the keys are kept. \
              Without it, `wakeful backup` and `wakeful restore` make a new log of the same data",
             file.display()
         );
     }
-    setup_of(directory, store, &body_keys(body_key)?)
+    setup_of(directory, store, &body)
+}
+
+/// A log and its key begin together. Where there is a key, or a head that was
+/// signed, and nothing in the database, a log was lost.
+fn refuse_second_log(directory: &Path) -> Result<()> {
+    let key = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
+    let head = directory.join(store::HEAD_FILE);
+    let is_filled = |file: &Path| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
+    if let Some(file) = [key, head].into_iter().find(|file| is_filled(file)) {
+        bail!(
+            "{} is here, but {} is missing or empty: its log was lost, and no other one begins in \
+             its place. Put the database back, with its -wal file, or bring a backup with \
+             `wakeful restore`; or use another directory",
+            file.display(),
+            directory.join(store::FILE).display()
+        );
+    }
+    Ok(())
 }
 
 /// The same, on a store that is open already.
 pub fn setup_of(directory: &Path, store: Arc<dyn store::Store>, body: &[Seed]) -> Result<Setup> {
     let keys = Keys::open(directory).context("could not open the keys")?;
+    Ok(setup_with(keys, store, body))
+}
+
+fn setup_with(keys: Keys, store: Arc<dyn store::Store>, body: &[Seed]) -> Setup {
     let vault = Vault::new(&keys.seal, body);
-    Ok(Setup {
+    Setup {
         store,
         keys,
         vault,
         clock: Clock::system(),
-    })
+    }
 }
 
-/// A hand-over of the log's key that was cut short: if the log is signed with
+/// A log's first key, or a hand-over to its next one, that was cut short: if the log is signed with
 /// the next key already, that is the key; if not, it never was.
 async fn finish_rotation(directory: &Path, store: &dyn store::Store) -> Result<()> {
     let keys = directory.join(keys::DIRECTORY);
@@ -137,6 +177,7 @@ pub async fn rotate_log_key(
     body_key: Option<&Path>,
 ) -> Result<(VerifierKey, VerifierKey)> {
     let mut setup = setup(directory, body_key).await?;
+    engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
     let keys = directory.join(keys::DIRECTORY);
     let next = keys.join(keys::NEXT_TRAIL_KEY);
     keys::write_trail_key(&next, setup.keys.log.name(), &keys::random()?)
@@ -145,12 +186,18 @@ pub async fn rotate_log_key(
     let rotation = Rotation::sign(&setup.keys.log, &new);
     let both = (setup.keys.log.verifier().clone(), new.verifier().clone());
     setup.keys.log = new;
+    let store = Arc::clone(&setup.store);
     Engine::rotate_log_key(setup, rotation).await?;
+    store.settle(PATIENCE).await?;
     std::fs::rename(&next, keys.join(keys::TRAIL_KEY))
         .context("could not put the new key in place")?;
     Ok(both)
 }
 
 pub async fn start(directory: &Path, body_key: Option<&Path>) -> Result<Engine> {
-    Ok(Engine::start(setup(directory, body_key).await?).await?)
+    let engine = Engine::start(setup(directory, body_key).await?).await?;
+    if keys::missing(directory).is_some() {
+        Keys::begun(directory).context("could not put the new key in place")?;
+    }
+    Ok(engine)
 }

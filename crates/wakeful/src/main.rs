@@ -1,5 +1,6 @@
 //! The program: arguments in, exit codes out. No rules live here.
 
+mod arguments;
 mod cli;
 mod commands;
 mod connect;
@@ -8,7 +9,9 @@ mod crew;
 mod house;
 mod link;
 mod list;
+mod manual;
 mod output;
+mod prefix;
 
 use std::process::ExitCode;
 
@@ -27,7 +30,7 @@ pub enum Ending {
 }
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::from_arguments();
+    let cli = arguments::read();
     output::start_log(cli.log_level(), cli.log_json());
     // One provider for all of TLS; a second call would only say that it is set.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -41,7 +44,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(commands::run(cli)) {
+    match runtime.block_on(async {
+        outlive_file_limits();
+        commands::run(cli).await
+    }) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Refused) => ExitCode::from(1),
         Ok(Ending::Unverified) => ExitCode::from(3),
@@ -49,5 +55,17 @@ fn main() -> ExitCode {
             output::say(&format!("wakeful: {error:#}"));
             ExitCode::from(2)
         }
+    }
+}
+
+/// A file that would grow beyond its limit (`ulimit -f`) raises SIGXFSZ, whose
+/// default is to end the process. Once someone waits for the signal that is
+/// over, for good, and the write fails like one on a full disk.
+fn outlive_file_limits() {
+    use tokio::signal::unix::{SignalKind, signal};
+    /// The same number on every system that we run on.
+    const SIGXFSZ: i32 = 25;
+    if let Err(error) = signal(SignalKind::from_raw(SIGXFSZ)) {
+        tracing::warn!(%error, "a limit on the size of files would end the program");
     }
 }

@@ -5,7 +5,7 @@ mod callback;
 mod deliver;
 mod rest;
 
-pub use rest::{device_name, password_name, secret_name};
+pub use rest::{SIGN_IN_TRIES, device_name, password_name, secret_name};
 
 use store::Needs;
 
@@ -52,6 +52,7 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
         Command::Administer { .. }
         | Command::Enter { .. }
         | Command::SetPassword { .. }
+        | Command::KeepTries { .. }
         | Command::SetSecret { .. }
         | Command::SetDeviceToken { .. }
         | Command::RemoveAgent { .. }
@@ -93,9 +94,13 @@ pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal>
         } => callback::replay(stage, &actor, callback, delivery_id),
         Command::Administer { actor, command } => rest::administer(stage, &actor, &command),
         Command::Enter { command } => rest::enter(stage, &command),
-        Command::SetPassword { name, keep, sealed } => {
-            rest::set_password(stage, name, keep, sealed)
-        }
+        Command::SetPassword {
+            name,
+            keep,
+            sealed,
+            revoke,
+        } => rest::set_password(stage, name, keep, sealed, revoke),
+        Command::KeepTries { sealed } => rest::keep_tries(stage, sealed),
         Command::SetSecret {
             actor,
             agent_id,

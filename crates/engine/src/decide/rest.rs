@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use account::Role;
 use account::event::{AccessDenied, AccessFailed, RelaysCounted};
+use account::{Role, secret::SecretHash};
 use inbox::event::ContentErased;
 use uuid::Uuid;
 
@@ -44,10 +44,32 @@ pub fn set_password(
     name: String,
     keep: Option<String>,
     sealed: Vec<u8>,
+    revoke: Option<(String, SecretHash)>,
 ) -> Result<Reply, Refusal> {
     let secret = password_name(&name);
-    enter(stage, &account::Command::RecordPassword { name, keep })?;
+    let record = account::Command::RecordPassword {
+        name: name.clone(),
+        keep,
+    };
+    enter(stage, &record)?;
+    if let Some((token_id, token_hash)) = revoke {
+        let command = account::Command::IssueToken {
+            name,
+            token_id,
+            token_hash,
+        };
+        enter(stage, &command)?;
+    }
     stage.changes.secrets.push((secret, sealed));
+    Ok(Reply::Done)
+}
+
+/// Where the counts of wrong passwords are kept: one row, so that it stays bounded.
+pub const SIGN_IN_TRIES: &str = "sign-in/tries";
+
+pub fn keep_tries(stage: &mut Stage<'_>, sealed: Vec<u8>) -> Result<Reply, Refusal> {
+    let name = SIGN_IN_TRIES.to_owned();
+    stage.changes.secrets.push((name, sealed));
     Ok(Reply::Done)
 }
 

@@ -1,7 +1,7 @@
 //! What waits for people, and their answers.
 
 use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
-use ::wake::{DetailsFormat, Kind, Status};
+use ::wake::{DetailsFormat, IdPrefix, Kind, Status};
 use axum::{
     body::Body,
     extract::{RawQuery, State},
@@ -116,9 +116,33 @@ pub async fn index(
         limit: 50,
         ..InboxAsk::default()
     };
-    let names = ["agent_id", "type", "status", "test", "q", "cursor", "limit"];
-    for (name, value) in query::known(&query, &names)? {
-        match name {
+    let names = [
+        "agent_id",
+        "type",
+        "status",
+        "test",
+        "q",
+        "cursor",
+        "id_prefix",
+        "limit",
+    ];
+    let given = query::known(&query, &names)?;
+    let mut prefix = None;
+    for (name, value) in &given {
+        let value = value.clone();
+        match *name {
+            "id_prefix" => {
+                let expected = "the first 4 to 36 characters of an id";
+                let read =
+                    IdPrefix::parse(&value).map_err(|_| query::bad("id_prefix", expected))?;
+                if given
+                    .iter()
+                    .any(|(name, _)| !["id_prefix", "limit"].contains(name))
+                {
+                    return Err(query::bad("id_prefix", "alone, or with \"limit\" only"));
+                }
+                prefix = Some(read);
+            }
             "agent_id" => ask.agent_id = Some(value),
             "type" => {
                 let expected = "update, question, output, alert, separated by commas";
@@ -143,9 +167,15 @@ pub async fn index(
             _ => {}
         }
     }
-    let page = app.shared().inbox(ask).await?;
-    let items = page.rows.iter().map(Item::from).collect();
-    let next_cursor = page.next.map(|next| next.to_string());
+    let (rows, next) = match prefix {
+        Some(prefix) => (app.shared().deliveries_with(prefix, ask.limit).await?, None),
+        None => {
+            let page = app.shared().inbox(ask).await?;
+            (page.rows, page.next)
+        }
+    };
+    let items = rows.iter().map(Item::from).collect();
+    let next_cursor = next.map(|next| next.to_string());
     Ok(Json(Page { items, next_cursor }).into_response())
 }
 

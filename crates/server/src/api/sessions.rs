@@ -24,6 +24,7 @@ use crate::{
     },
     auth::{Human, TokenHolder},
     fields::Fields,
+    pages,
 };
 
 #[derive(Debug, Serialize)]
@@ -68,7 +69,20 @@ pub async fn end(
 
 /// A new token for oneself; the old one, and every session opened with it,
 /// opens nothing from now on.
-pub async fn rotate(State(app): State<App>, human: Human) -> Result<Response, Problem> {
+///
+/// Whoever sends the token that is replaced has proved enough: the new one can
+/// do what the old one could, and the old one is worth nothing from then on. A
+/// session ends, and a token does not, so a session must come with the password.
+pub async fn rotate(
+    State(app): State<App>,
+    human: Human,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    if let Some(signed) = human.signed(&headers, &app)? {
+        let password = password(&app, &headers, body).await?;
+        pages::proves(&app, &signed, &password).await?;
+    }
     let (token, token_hash) = draw(Kind::User)?;
     let name = human.user.name;
     let command = Ask::IssueToken {
@@ -78,4 +92,15 @@ pub async fn rotate(State(app): State<App>, human: Human) -> Result<Response, Pr
     };
     app.engine.submit(Command::Enter { command }).await?;
     Ok(users::shown_once(&app, name, token))
+}
+
+/// The password in the body, if there is a body.
+async fn password(app: &App, headers: &HeaderMap, body: Body) -> Result<String, Problem> {
+    if axum::body::HttpBody::is_end_stream(&body) {
+        return Ok(String::new());
+    }
+    let mut fields = Fields::read(app, headers, body).await?;
+    let password: Option<String> = fields.optional("password", "a string")?;
+    fields.end()?;
+    Ok(password.unwrap_or_default())
 }

@@ -50,6 +50,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    admin.outlasts_session()?;
     let mut fields = Fields::read(&app, &headers, body).await?;
     let name: String = fields.required("name", "a string")?;
     let role = fields.choice("role", ROLES)?;
@@ -82,6 +83,7 @@ pub async fn token(
     admin: Admin,
     Path(name): Path,
 ) -> Result<Response, Problem> {
+    admin.outlasts_session()?;
     let (token, token_hash) = draw(Kind::User)?;
     let token_id = short_id("tok")?;
     let command = Ask::IssueToken {
@@ -106,6 +108,7 @@ pub async fn sign_in_link(
     admin: Admin,
     Path(name): Path,
 ) -> Result<Response, Problem> {
+    admin.outlasts_session()?;
     let link = make_link(&app, &admin, name).await?;
     Ok((StatusCode::CREATED, Json(link)).into_response())
 }

@@ -2,6 +2,7 @@
 //! the end lights up when the agent's first delivery arrives.
 
 use ::wake::prompt::Prompt;
+use account::KeyKind;
 use axum::{
     extract::{RawQuery, State},
     response::Response,
@@ -87,6 +88,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
     Ok(html! {
         h1 { "Connecting " bdi { (show::text(&made.agent_id)) } }
         (kept(&format!("/connect?agent={}", encoded(&made.agent_id)), &secrets))
+        (allowance(app))
         h2 { "1. Give it the key" }
         (copied(&environment(made)))
         h2 { "2. Deliver something" }
@@ -109,6 +111,22 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
             (copied(&prompt.text()))
         }
     })
+}
+
+/// How much a test key may deliver, by the rate that is in force.
+fn allowance(app: &App) -> Markup {
+    let rate = app.shared().accounts().usual_rate(KeyKind::Test);
+    let deliveries = if rate.burst == 1 {
+        "delivery"
+    } else {
+        "deliveries"
+    };
+    html! {
+        p .hint {
+            "This key allows " (rate.burst) " " (deliveries) " at once and " (rate.per_hour)
+            " an hour. Beyond that an agent is told to wait."
+        }
+    }
 }
 
 /// Whether something has come from an agent.

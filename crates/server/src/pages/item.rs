@@ -21,6 +21,7 @@ use crate::{
     pages::{
         answer::{self, Draft},
         form::SignedForm,
+        here::{self, Here},
         inbox::SNOOZED,
         layout::{page, token},
         owner::{self, OwnerForm},
@@ -41,6 +42,8 @@ pub struct Item {
     pub details: Option<Box<RawValue>>,
     pub feedback: Option<Box<RawValue>>,
     pub edited: Option<Box<RawValue>>,
+    /// Whose page shows it.
+    here: show::Here,
 }
 
 impl Item {
@@ -58,6 +61,7 @@ impl Item {
             row,
             feedback,
             edited,
+            here: here::of(app),
         })
     }
 
@@ -80,9 +84,11 @@ impl Item {
 pub async fn show(
     State(app): State<App>,
     signed: Signed,
+    here: Here,
     Path(id): Path,
 ) -> Result<Response, Problem> {
-    let item = Item::find(&app, &id).await?;
+    let mut item = Item::find(&app, &id).await?;
+    item.here = here.0;
     note_seen(&app, &signed, item.row.row.id).await?;
     let main = whole(&app, &signed, &item, None).await?;
     Ok(page(&signed, "/", &title(&item), main))
@@ -261,7 +267,7 @@ pub async fn erase(
 fn changed(item: &Item, edited: &RawValue) -> Markup {
     match item.details.as_ref().map(|details| details.get()) {
         Some(details) => show::text_diff(&plain(details), &plain(edited.get())),
-        None => show::details(edited.get(), None).body,
+        None => show::details_on(&item.here, edited.get(), None).body,
     }
 }
 
@@ -277,7 +283,7 @@ fn content(item: &Item) -> Markup {
     let Some(details) = &item.details else {
         return html! {};
     };
-    let shown = show::details(details.get(), asked(item.row.details_format()));
+    let shown = show::details_on(&item.here, details.get(), asked(item.row.details_format()));
     let raw = format!("/items/{}/raw", item.row.row.id);
     html! {
         section .content aria-labelledby="details-title" {

@@ -7,6 +7,7 @@
 //! more (see [`layout::POLICY`]).
 
 mod agents;
+mod anew;
 mod answer;
 mod assets;
 mod by_agent;
@@ -15,9 +16,11 @@ mod devices;
 mod filter;
 mod form;
 pub mod in_address;
+mod here;
 mod inbox;
 mod item;
 mod layout;
+mod mark;
 mod owner;
 mod password;
 mod people;
@@ -38,8 +41,9 @@ use axum::{
 
 use crate::App;
 
+pub use anew::{Unproven, proves};
 pub use layout::in_words;
-pub use session::{TOKEN_HEADER, by_cookie};
+pub use session::{Signed, TOKEN_HEADER, by_cookie};
 pub use sign_in::LINK_SECONDS;
 
 pub fn router() -> Router<App> {

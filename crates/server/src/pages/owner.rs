@@ -46,6 +46,7 @@ impl FromRequestParts<App> for Owner {
         let admin = Admin {
             actor: name.clone(),
             user: Some(name),
+            by_session: true,
         };
         Ok(Owner { signed, admin })
     }

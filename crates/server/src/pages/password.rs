@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use account::sign_in::sessions_of;
+use account::{
+    secret::{self, SecretHash},
+    sign_in::sessions_of,
+};
 use argon2::{Argon2, PasswordHash, PasswordHasher as _, PasswordVerifier as _};
 use axum::{
     extract::State,
@@ -11,40 +14,60 @@ use axum::{
 };
 use engine::Command;
 use maud::{Markup, html};
-use tokio::sync::Semaphore;
 
 use crate::{
-    App,
+    App, Problem,
+    api::fresh,
+    lockout::{Rank, Who},
     pages::{
+        anew::{self, Unproven},
         form::SignedForm,
         layout::{notice, page as layout, token},
         session::Signed,
         when,
     },
-    transport::Peer,
+    turns::Turn,
 };
 
 /// Long enough that guessing is hopeless, and no rule beyond that.
 pub const LEAST_CHARS: usize = 12;
 const MOST_CHARS: usize = 256;
-/// A hash takes 19 MiB and some 30 ms on purpose: so many at once.
-static HASHING: Semaphore = Semaphore::const_new(2);
+/// When too many wait for their turn.
+const BUSY_SECONDS: u64 = 10;
 /// Checked when there is no such person, so that it takes as long.
 static NOBODY: LazyLock<Option<String>> = LazyLock::new(|| hash("nobody has this password"));
+
+/// A session that has gone on for long may be someone else's by now.
+const OLD_LINK: &str = "You came in by a link more than 15 minutes ago. To choose a password, \
+    sign in with a new one: an owner makes it, or wakeful user sign-in-link NAME on the server.";
 
 fn hash(password: &str) -> Option<String> {
     let hash = Argon2::default().hash_password(password.as_bytes());
     hash.ok().map(|hash| hash.to_string())
 }
 
-/// Whether this is the person's password.
-pub async fn is_right(app: &App, name: &str, password: &str) -> bool {
-    let known = app.shared().password(name).await.ok().flatten();
-    let Ok(_permit) = HASHING.acquire().await else {
-        return false;
+/// Whether this is the person's password, as one try of theirs. An error says
+/// how many seconds to wait before the next.
+pub async fn check(app: &App, name: &str, who: Who<'_>, password: &str) -> Result<bool, u64> {
+    let tries = &app.limits.sign_in;
+    let rank = tries.try_one(name, who, app.shared().clock.now())?;
+    let Ok(turn) = app.limits.turns.wait(rank).await else {
+        tries.withdraw(name, who);
+        return Err(BUSY_SECONDS);
     };
+    let right = is_right(app, turn, name, password).await;
+    if right {
+        tries.succeeded(name, who);
+    }
+    Ok(right)
+}
+
+async fn is_right(app: &App, turn: Turn, name: &str, password: &str) -> bool {
+    let known = app.shared().password(name).await.ok().flatten();
     let password = password.to_owned();
     let checked = tokio::task::spawn_blocking(move || {
+        // Until the hash is made, even if whoever asked has gone.
+        let _turn = turn;
         let against = known.as_ref().or(NOBODY.as_ref())?;
         let against = PasswordHash::new(against).ok()?;
         let fits = Argon2::default().verify_password(password.as_bytes(), &against);
@@ -59,12 +82,13 @@ pub async fn page(State(app): State<App>, signed: Signed) -> Result<Response, Re
 
 async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Response, Response> {
     let known = app.shared().password(&signed.user.name).await;
-    let has = known.map_err(|error| crate::Problem::from(error).into_response())?;
+    let has = known.map_err(|error| Problem::from(error).into_response())?;
     let main = html! {
         h1 { (signed.user.name) ", " (signed.user.role.as_str()) }
         section aria-labelledby="password-title" {
             h2 #password-title { @if has.is_some() { "Change your password" } @else { "Choose a password" } }
-            @if has.is_none() { p { "You came in by a link, which does not work again. Next time you need this." } }
+            @if has.is_none() && !signed.by_fresh_link { p { (OLD_LINK) } }
+            @else if has.is_none() { p { "You came in by a link, which does not work again. Next time you need this." } }
             @else if signed.by_fresh_link { p { "You have just come in by a link, so the old one is not asked for. That you set a new one is on the trail." } }
             @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
             form .narrow method="post" action="/you" {
@@ -76,6 +100,11 @@ async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Respons
                 }
                 label for="new" { "A new one, of " (LEAST_CHARS) " characters or more" }
                 input #new name="new" type="password" autocomplete="new-password" minlength=(LEAST_CHARS) required;
+                label .check {
+                    input type="checkbox" name="revoke" value="yes" checked[has.is_some()]; " "
+                    "Revoke my token too: programs that use it stop working"
+                }
+                p .hint { "Wherever else you are signed in, the session ends." }
                 button .main { "Keep it" }
             }
         }
@@ -116,25 +145,34 @@ fn sessions(app: &App, signed: &Signed) -> Markup {
 
 pub async fn set(
     State(app): State<App>,
-    peer: Peer,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
     let name = signed.user.name.clone();
     let has = app.shared().password(&name).await.ok().flatten().is_some();
-    let now = app.shared().clock.now();
-    // A link is made for whoever has forgotten it. Otherwise, whoever sits down
-    // at an open page must not be able to try passwords.
-    if has && !signed.by_fresh_link {
-        let tried = app.limits.sign_in.try_one(&name, peer.address, now);
-        if tried.is_err() || !is_right(&app, &name, form.text("old")).await {
-            return show(&app, &signed, Some("That is not your password now.")).await;
-        }
+    // A link is made for whoever has forgotten it.
+    if !(has && signed.by_fresh_link)
+        && let Err(unproven) = anew::proves(&app, &signed, form.text("old")).await
+    {
+        let fault = match unproven {
+            Unproven::Password => "That is not your password now.",
+            Unproven::Busy => "Too many passwords were tried. Wait a minute, then try again.",
+            Unproven::Link => OLD_LINK,
+        };
+        return show(&app, &signed, Some(fault)).await;
     }
     let new = form.text("new");
     if let Some(fault) = fault(new) {
         return show(&app, &signed, Some(&fault)).await;
     }
-    keep(&app, &name, new, Some(signed.session.session_id)).await?;
+    let revoke = form.text("revoke") == "yes";
+    keep(
+        &app,
+        &name,
+        new,
+        Some(signed.session.session_id),
+        revoke,
+    )
+    .await?;
     Ok(Redirect::to("/").into_response())
 }
 
@@ -144,27 +182,40 @@ pub fn fault(password: &str) -> Option<String> {
     (!fits).then(|| format!("Use {LEAST_CHARS} to {MOST_CHARS} characters for the password."))
 }
 
-/// Keeps a new password; the person's sessions end, but for one.
+/// Keeps a new password; the person's sessions end, but for one, and so does
+/// their token if they say so.
 pub async fn keep(
     app: &App,
     name: &str,
     new: &str,
     session: Option<String>,
+    revoke: bool,
 ) -> Result<(), Response> {
-    let Ok(_permit) = HASHING.acquire().await else {
-        return Err(failed());
-    };
+    let turn = app.limits.turns.wait(Rank::FIRST).await;
+    let turn = turn.map_err(|_| failed())?;
     let new = new.to_owned();
-    let hashed = tokio::task::spawn_blocking(move || hash(&new)).await;
+    let hashed = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        hash(&new)
+    });
+    let hashed = hashed.await;
     let hashed = hashed.ok().flatten().ok_or_else(failed)?;
     let sealed = app.shared().seal_password(name, &hashed);
     let command = Command::SetPassword {
         name: name.to_owned(),
         keep: session,
         sealed: sealed.map_err(|_| failed())?,
+        revoke: revoke.then(nobodys).transpose().map_err(|_| failed())?,
     };
     app.engine.submit(command).await.map_err(|_| failed())?;
     Ok(())
+}
+
+/// A token that nobody is told, in place of the one there is.
+fn nobodys() -> Result<(String, SecretHash), Problem> {
+    let token_id = fresh::short_id("tok")?;
+    let (_, hash) = fresh::draw(secret::Kind::User)?;
+    Ok((token_id, hash))
 }
 
 pub async fn end_session(

@@ -14,6 +14,7 @@ use crate::{
     App, Problem,
     api::{fresh, users},
     pages::{
+        anew,
         form::{Form, pairs},
         layout::{page as layout, token},
         owner::{Owner, OwnerForm, Tried, button, fault, once, refused, sure, typed},
@@ -143,6 +144,10 @@ fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
 
 /// The token that every person has is drawn and told to nobody.
 pub async fn create(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
+    let asked = anew::asked(&app, &owner.signed, &form, "/people", &["name", "role"]).await;
+    if let Err(page) = asked {
+        return page;
+    }
     let name = form.text("name").trim().to_owned();
     let role = Role::parse(form.text("role"));
     match introduce(&app, &owner, name.clone(), role).await {
@@ -179,7 +184,10 @@ async fn shown_link(app: &App, owner: &Owner, name: String) -> Response {
 }
 
 pub async fn link(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
-    shown_link(&app, &owner, form.text("name").to_owned()).await
+    match anew::asked(&app, &owner.signed, &form, "/people/link", &["name"]).await {
+        Ok(()) => shown_link(&app, &owner, form.text("name").to_owned()).await,
+        Err(page) => page,
+    }
 }
 
 pub async fn role(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {

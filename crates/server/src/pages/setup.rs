@@ -18,7 +18,7 @@ use crate::{
     pages::{
         form::Form,
         layout::{notice, plain},
-        password, sign_in,
+        mark, password, sign_in,
     },
     path::Path,
 };
@@ -90,11 +90,13 @@ pub async fn found(
     create(&app, name)
         .await
         .map_err(|problem| again(problem.detail()))?;
-    password::keep(&app, name, new, None).await?;
+    password::keep(&app, name, new, None, false).await?;
     let opened = sign_in::open(&app, &headers, &sent, name)
         .await
         .ok_or_else(closed)?;
-    Ok(opened.lead_to("/connect"))
+    let mut response = opened.lead_to("/connect");
+    mark::leave(&app, name, &mut response);
+    Ok(response)
 }
 
 /// The token that every person has is drawn and told to nobody; a new one can

@@ -14,11 +14,12 @@ use trail::Micros;
 use crate::{
     App,
     api::fresh,
+    lockout::Who,
     pages::{
         form::{self, Form, pairs},
         in_address,
         layout::{notice, plain},
-        password,
+        mark, password,
         session::{self, PageKey, Signed, cookie},
     },
     path::Path,
@@ -117,11 +118,24 @@ pub async fn with_password(
 ) -> Result<Response, Response> {
     let form_sent = Form::open(&app, &headers, body, FORM_BYTES).await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
-    if let Err(seconds) = app
-        .limits
-        .sign_in
-        .try_one(name, peer.address, app.shared().clock.now())
-    {
+    // A browser that is known has tries of its own. Without them it is any other.
+    let mark = mark::find(&app, &headers, name);
+    let given = form_sent.text("password");
+    let known = match mark.as_deref().map(Who::Known) {
+        Some(who) => password::check(&app, name, who, given).await.ok(),
+        None => None,
+    };
+    let checked = match known {
+        Some(true) => Ok(true),
+        // A stolen mark gives its tries once, not once more without it.
+        Some(false) => {
+            let (tries, now) = (&app.limits.sign_in, app.shared().clock.now());
+            tries.count(name, Who::Address(peer.address), now);
+            Ok(false)
+        }
+        None => password::check(&app, name, Who::Address(peer.address), given).await,
+    };
+    let right = checked.map_err(|seconds| {
         let wait = crate::pages::when::span(seconds as i64);
         let fault = format!("Too many tries. Wait {wait}, then try again.");
         let page = plain(
@@ -130,9 +144,8 @@ pub async fn with_password(
             form(name, next, Some(&fault)),
         );
         let retry = [(header::RETRY_AFTER, seconds.to_string())];
-        return Err((retry, page).into_response());
-    }
-    let right = password::is_right(&app, name, form_sent.text("password")).await;
+        (retry, page).into_response()
+    })?;
     let opened = match right {
         true => open(&app, &headers, &form_sent, name).await,
         false => None,
@@ -146,9 +159,9 @@ pub async fn with_password(
             form(name, next, Some(fault)),
         ));
     };
-    let now = app.shared().clock.now();
-    app.limits.sign_in.succeeded(name, peer.address, now);
-    Ok(opened.lead_to(here(next)))
+    let mut response = opened.lead_to(here(next));
+    mark::leave(&app, name, &mut response);
+    Ok(response)
 }
 
 /// A session for someone whose password is right.
@@ -189,13 +202,20 @@ pub async fn with_link(
 ) -> Result<Response, Response> {
     let form = Form::open(&app, &headers, body, FORM_BYTES).await?;
     let hash = secret::hash(&link);
+    let accounts = app.shared().accounts();
+    let mut links = accounts.links.values();
+    let name = links.find_map(|link| (link.hash.0 == hash).then(|| link.name.clone()));
     let command = |session| account::Command::UseLink { hash, session };
     match enter(&app, &headers, &form, command).await {
         Some(opened) => {
             // To choose a password, unless the link says where else.
             let next = next(&query);
             let next = next.as_deref().map_or("/you", here);
-            Ok(opened.lead_to(next))
+            let mut response = opened.lead_to(next);
+            if let Some(name) = name {
+                mark::leave(&app, &name, &mut response);
+            }
+            Ok(response)
         }
         None => {
             app.failures.count(peer.address);

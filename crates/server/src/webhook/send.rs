@@ -109,10 +109,10 @@ async fn send_whole(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u
     let client = clients.of(&rule)?;
 
     let secrets = secrets(app, &delivery.agent_id).await?;
-    let now = shared.clock.now();
-    let seconds = now.0.div_euclid(1_000_000);
+    // Receivers compare it with their own clocks.
+    let seconds = shared.clock.wall().0.div_euclid(1_000_000);
     let standard: Vec<String> = secrets
-        .signing(now)
+        .signing(shared.clock.now())
         .map(|secret| signature::standard(secret, &row.webhook_id, seconds, &body))
         .collect();
     let response = client

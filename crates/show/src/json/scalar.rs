@@ -34,7 +34,7 @@ pub(super) fn write_number(html: &mut Html, text: &str) -> usize {
 /// A string: a link, a line, several lines, or folded when it is long.
 pub(super) fn write_string(html: &mut Html, raw: &str) -> usize {
     let (text, whole) = decode(raw, JSON_STRING_BYTES);
-    if let Some(target) = Target::parse_web(&text) {
+    if let Some(target) = Target::parse_web(&text, html.here()) {
         html.within(tag::JSON_STRING, |html| target.write_bare(html, &text));
     } else if !whole || beginning(&text).len() < text.len() {
         return write_long(html, &text, whole, tag::PRE_STRING);

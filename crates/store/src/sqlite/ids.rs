@@ -9,6 +9,7 @@
 
 use std::{
     collections::HashMap,
+    ops::RangeInclusive,
     sync::{Mutex, PoisonError, RwLock},
 };
 
@@ -62,6 +63,17 @@ impl Ids {
             .unwrap_or_else(PoisonError::into_inner)
             .get(&id)
             .copied()
+    }
+
+    /// The numbers of recent ids in a range, in the order of the ids. To be asked
+    /// before a read transaction begins, as [`Ids::recent`].
+    pub fn recent_within(&self, range: &RangeInclusive<Uuid>, limit: usize) -> Vec<u64> {
+        let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
+        let within = recent.iter().filter(|(id, _)| range.contains(*id));
+        let mut found: Vec<(Uuid, u64)> = within.map(|(id, no)| (*id, *no)).collect();
+        drop(recent);
+        found.sort_unstable();
+        found.into_iter().take(limit).map(|(_, no)| no).collect()
     }
 
     /// Moves some within a batch's transaction, when enough have gathered; gives
@@ -158,6 +170,44 @@ pub fn delivery(
         ))?
         .query_row([found.key], records::delivery)
         .optional()
+}
+
+/// Deliveries whose ids are in a range, in the order of their ids: those that
+/// [`Ids::recent_within`] gave, and those of the B-tree.
+pub fn deliveries_within(
+    connection: &Connection,
+    range: &RangeInclusive<Uuid>,
+    recent: &[u64],
+    limit: usize,
+) -> rusqlite::Result<Vec<DeliveryRow>> {
+    let mut rows = Vec::new();
+    let mut by_number = connection.prepare_cached(&format!(
+        "SELECT {} FROM deliveries WHERE no = ?1",
+        records::DELIVERY
+    ))?;
+    for no in recent {
+        rows.extend(
+            by_number
+                .query_row([*no as i64], records::delivery)
+                .optional()?,
+        );
+    }
+    let mut by_id = connection.prepare_cached(&format!(
+        "SELECT {} FROM deliveries
+         WHERE no IN (SELECT no FROM ids WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3)",
+        records::DELIVERY
+    ))?;
+    let [first, last] = [range.start(), range.end()].map(|id| id.as_bytes().as_slice());
+    let settled = by_id.query_map(params![first, last, limit as i64], records::delivery)?;
+    for row in settled {
+        rows.push(row?);
+    }
+    // Some are on their way from one to the other, and in both.
+    rows.retain(|row| range.contains(&row.id));
+    rows.sort_unstable_by_key(|row| row.id);
+    rows.dedup_by_key(|row| row.id);
+    rows.truncate(limit);
+    Ok(rows)
 }
 
 /// What an agent is told of a delivery: the row, and the texts of a final

@@ -7,6 +7,7 @@
 //! many rows goes to a blocking thread.
 
 mod backup;
+mod head_file;
 mod ids;
 mod inbox;
 mod readers;
@@ -18,8 +19,10 @@ mod write;
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -32,10 +35,12 @@ use crate::{
     HeadRow, InboxPage, InboxQuery, Loaded, Needs, RelayedRow, Result, Store, StreamQuery,
     SweepPage, SweepQuery,
 };
+use head_file::HeadFile;
 use ids::Ids;
 use readers::Readers;
 
 pub use backup::restore;
+pub use head_file::HEAD_FILE;
 
 /// The file in the data directory.
 pub const FILE: &str = "wakeful.db";
@@ -47,6 +52,8 @@ const CHECKPOINT_PAGES: u32 = 8192;
 const FORGOTTEN: usize = 1000;
 /// More than most batches: when this can be written, they can.
 const PROBE_BYTES: i64 = 256 << 10;
+/// How long the writer waits for a reader of the file.
+const BUSY: Duration = Duration::from_secs(5);
 /// Bounds the writer's page cache, in KiB.
 const WRITER_CACHE_KIB: i32 = 8 << 10;
 
@@ -56,6 +63,8 @@ pub struct Sqlite {
     writer: Option<Mutex<Connection>>,
     readers: Arc<Readers>,
     ids: Ids,
+    /// `None` in a store that was opened to be read.
+    head_file: Option<Mutex<HeadFile>>,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -92,6 +101,11 @@ impl Sqlite {
         create_private(&path).map_err(|error| Error::Unavailable(Box::new(error)))?;
         let mut connection = Connection::open(&path).map_err(failed)?;
         prepare_once(&connection).map_err(failed)?;
+        // Whoever finds that a start must be refused leaves the files as they are.
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            .map_err(failed)?;
+        connection.busy_timeout(BUSY).map_err(failed)?;
         connection
             .execute_batch(&format!(
                 "PRAGMA journal_mode = WAL;
@@ -99,8 +113,7 @@ impl Sqlite {
                  PRAGMA secure_delete = ON;
                  PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
                  PRAGMA journal_size_limit = {};
-                 PRAGMA cache_size = -{WRITER_CACHE_KIB};
-                 PRAGMA busy_timeout = 5000;",
+                 PRAGMA cache_size = -{WRITER_CACHE_KIB};",
                 64 << 20
             ))
             .map_err(failed)?;
@@ -108,11 +121,14 @@ impl Sqlite {
         let readers = Arc::new(Readers::new(path.clone()));
         // Read through a connection of its own, whose page cache goes with it.
         let ids = Readers::new(path.clone()).with(|c| Ids::load(c).map_err(failed))?;
+        let head_file = HeadFile::open(&directory.join(HEAD_FILE))
+            .map_err(|error| Error::Unavailable(Box::new(error)))?;
         Ok(Sqlite {
             path,
             writer: Some(Mutex::new(connection)),
             readers,
             ids,
+            head_file: Some(Mutex::new(head_file)),
         })
     }
 
@@ -126,6 +142,7 @@ impl Sqlite {
             readers: Arc::new(readers),
             path,
             writer: None,
+            head_file: None,
         })
     }
 
@@ -136,6 +153,28 @@ impl Sqlite {
             .ok_or_else(|| Error::Unavailable("this store was opened to be read only".into()))?;
         // A panic while writing left its transaction to be rolled back.
         Ok(writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn head_file(&self) -> Option<MutexGuard<'_, HeadFile>> {
+        let file = self.head_file.as_ref()?;
+        Some(file.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Copies the whole write-ahead log into the database and empties it, if no
+    /// reader uses it for so long.
+    fn empty_log(&self, patience: Duration) -> Result<()> {
+        let writer = self.writer()?;
+        writer.busy_timeout(patience).map_err(failed)?;
+        let busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            row.get::<_, i64>(0)
+        });
+        writer.busy_timeout(BUSY).map_err(failed)?;
+        match busy.map_err(failed)? {
+            0 => Ok(()),
+            _ => Err(Error::Unavailable(
+                "a reader still uses the write-ahead log".into(),
+            )),
+        }
     }
 
     /// A short read, in place.
@@ -220,7 +259,28 @@ impl Store for Sqlite {
     }
 
     async fn append(&self, batch: Batch) -> Result<()> {
-        write::append(&mut *self.writer()?, &self.ids, &batch)
+        write::append(&mut *self.writer()?, &self.ids, &batch)?;
+        if let Some(head) = &batch.head {
+            self.remember(&head.note);
+        }
+        Ok(())
+    }
+
+    fn remember(&self, note: &str) {
+        if let Some(mut file) = self.head_file() {
+            file.write(note);
+        }
+    }
+
+    fn remembered(&self) -> Result<Vec<String>> {
+        head_file::read(&self.path.with_file_name(HEAD_FILE))
+            .map_err(|error| Error::Unavailable(Box::new(error)))
+    }
+
+    async fn settle(&self, patience: Duration) -> Result<()> {
+        self.empty_log(patience)?;
+        let synced = self.head_file().map_or(Ok(()), |file| file.sync());
+        synced.map_err(|error| Error::Unavailable(Box::new(error)))
     }
 
     async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
@@ -246,17 +306,7 @@ impl Store for Sqlite {
     }
 
     async fn scrub(&self) -> Result<()> {
-        let scrub = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let busy: i64 = self
-            .writer()?
-            .query_row(scrub, [], |row| row.get(0))
-            .map_err(failed)?;
-        match busy {
-            0 => Ok(()),
-            _ => Err(Error::Unavailable(
-                "a reader still uses the write-ahead log".into(),
-            )),
-        }
+        self.empty_log(BUSY)
     }
 
     async fn clear_views(&self) -> Result<()> {
@@ -350,6 +400,16 @@ impl Store for Sqlite {
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>> {
         let recent = self.ids.recent(id);
         self.read(|connection| ids::delivery(connection, id, recent))
+    }
+
+    async fn deliveries_within(
+        &self,
+        range: RangeInclusive<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<DeliveryRow>> {
+        let recent = self.ids.recent_within(&range, limit);
+        self.read_long(move |connection| ids::deliveries_within(connection, &range, &recent, limit))
+            .await
     }
 
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>> {

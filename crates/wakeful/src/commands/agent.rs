@@ -15,6 +15,7 @@ use crate::{
     connect::{As, Connection, connect, explain},
     content, house,
     output::{line, lines, print, print_body, say, short_content, table},
+    prefix::{self, Named},
 };
 
 /// A delivery as it is sent.
@@ -26,6 +27,8 @@ struct Body {
     headline: String,
     summary: String,
     details: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details_format: Option<String>,
     callback_webhook: Option<String>,
     timeout_seconds: Option<i64>,
 }
@@ -38,6 +41,7 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         headline: deliver.headline,
         summary: deliver.summary,
         details: deliver.details.map(read_details).transpose()?,
+        details_format: deliver.details_format,
         callback_webhook: deliver.webhook,
         timeout_seconds: deliver.timeout,
     };
@@ -163,8 +167,31 @@ fn read_details(text: String) -> Result<Box<RawValue>> {
     content::read("--details", &text)
 }
 
+/// The id of one of our own deliveries, which the log knows: an agent has no
+/// business with others'.
+fn find_own(log: &Log, text: &str) -> Result<std::result::Result<String, Ending>> {
+    let prefix = match prefix::read(text) {
+        Ok(Some(prefix)) => prefix,
+        Ok(None) => return Ok(Ok(text.to_owned())),
+        Err(ending) => return Ok(Err(ending)),
+    };
+    let own = log.own_within(&prefix.range()).into_iter();
+    let found = own.map(|id| Named {
+        id: id.to_string(),
+        headline: None,
+    });
+    let nothing = format!("no delivery in {}", log_file()?.display());
+    let named = prefix::only_one(text, found.collect(), &nothing);
+    Ok(named.map(|named| named.id))
+}
+
 pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
     let mut log = recall_log()?;
+    let id = match find_own(&log, id)? {
+        Ok(id) => id,
+        Err(ending) => return Ok(ending),
+    };
+    let id = id.as_str();
     let connection = connect(place, As::Agent).await?;
     let mut left = wait;
     let (reply, answer) = loop {
@@ -267,6 +294,9 @@ fn show_page(log: &Log, page: &Page) {
             line(answer.feedback.as_deref().unwrap_or("-")),
         ]
     };
+    if page.deliveries.is_empty() {
+        say("No delivery matches.");
+    }
     table(&page.deliveries.iter().map(row).collect::<Vec<_>>());
     if let Some(next) = &page.next_since {
         say(&format!(

@@ -170,8 +170,19 @@ async fn restore_into(
     let origin = setup.keys.log.name().to_owned();
     Engine::continue_log(setup).await?;
     // All of it into the one file.
-    store.scrub().await?;
+    store.settle(house::PATIENCE).await?;
     drop(store);
+    // What another database left here must not be taken for a part of this one.
+    for left in ["-wal", "-shm"].map(|suffix| with_suffix(&directory.join(store::FILE), suffix)) {
+        if left.exists() {
+            fs::rename(&left, with_suffix(&left, ".before-restore"))?;
+        }
+    }
+    // The head first: a head without data is refused, and a restore then repeated.
+    put_in_place(
+        &staging.join(store::HEAD_FILE),
+        &directory.join(store::HEAD_FILE),
+    )?;
     put_in_place(&staging.join(store::FILE), &directory.join(store::FILE))?;
     Ok((origin, with_keys))
 }

@@ -8,28 +8,37 @@ use wakelink::relay::Limits;
 const OTHERS: u64 = 1024;
 
 /// Takes as many open files as the system lets us have, and no more connections
-/// to the relay than these allow.
-pub fn make_room(link: &mut Limits) {
+/// to the relay than these allow. Warns only if the operator `asked` for more
+/// connections: the default is an upper limit that nobody relies on.
+pub fn make_room(link: &mut Limits, asked: bool) {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
         ..limit
     };
-    // Who may not have more has what there was.
+    // If it cannot be raised, what there was must do.
     let _ = setrlimit(Resource::Nofile, raised);
     let Some(files) = getrlimit(Resource::Nofile).current else {
         return;
     };
     let most = connections(files);
-    if link.connections > most {
-        tracing::warn!(
+    if link.connections <= most {
+        return;
+    }
+    match asked {
+        true => tracing::warn!(
             files,
             wanted = link.connections,
             connections = most,
-            "the limit of open files is too low for [link] connections: there will be fewer"
-        );
-        link.connections = most;
+            "the limit of open files is too low for connections under [link]: fewer are allowed"
+        ),
+        false => tracing::info!(
+            files,
+            connections = most,
+            "connections to the relay are limited by the number of open files"
+        ),
     }
+    link.connections = most;
 }
 
 /// How many connections to the relay so many files allow.

@@ -1,7 +1,7 @@
 //! Acting as a person from a shell.
 
 use anyhow::{Context as _, Result};
-use client::encode;
+use client::{Reply, encode};
 use engine::Clock;
 use serde::{Deserialize, Serialize};
 use serde_json::{
@@ -13,10 +13,11 @@ use trail::Micros;
 use crate::{
     Ending,
     cli::{Inbox, Place, Respond},
-    connect::{As, connect},
+    connect::{As, Connection, connect},
     content,
     list::{self, Row, age},
     output::{self, line, print, print_body, print_json, say},
+    prefix::{self, Named},
 };
 
 /// An item as the server shows it; its content only when it is shown whole.
@@ -58,32 +59,55 @@ struct Page {
 
 pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
-    let path = match &inbox.id {
-        Some(id) => format!("/api/v1/inbox/{}", encode(id)),
-        None => list_path(&inbox),
-    };
-    let reply = connection.call("GET", &path, None).await?;
-    if let (Ok(_), Some(id)) = (&reply, &inbox.id) {
-        connection
-            .call("POST", &format!("/api/v1/inbox/{}/seen", encode(id)), None)
-            .await?
-            .ok();
-    }
+    let reply = read(&connection, &inbox).await;
     connection.close().await;
-    let reply = match reply {
+    let reply = match reply? {
         Ok(reply) => reply,
         Err(ending) => return Ok(ending),
     };
     let body = reply.body.as_slice();
     let unreadable = "the server's answer cannot be read";
-    match (place.json, inbox.id) {
+    match (place.json, &inbox.id) {
         (true, _) => print_body(body),
         (false, Some(_)) => print(&describe(
             &serde_json::from_slice(body).context(unreadable)?,
         )),
-        (false, None) => show_list(&serde_json::from_slice(body).context(unreadable)?),
+        (false, None) => {
+            let page = serde_json::from_slice(body).context(unreadable)?;
+            show_list(&page, empty(&inbox));
+        }
     }
     Ok(Ending::Done)
+}
+
+/// The list, or one item, which counts as seen from then on.
+async fn read(connection: &Connection, inbox: &Inbox) -> Result<Result<Reply, Ending>> {
+    let Some(text) = &inbox.id else {
+        return connection.call("GET", &list_path(inbox), None).await;
+    };
+    let named = match prefix::find(connection, text).await? {
+        Ok(named) => named,
+        Err(ending) => return Ok(Err(ending)),
+    };
+    let path = format!("/api/v1/inbox/{}", encode(&named.id));
+    let reply = connection.call("GET", &path, None).await?;
+    if reply.is_ok() {
+        let seen = format!("{path}/seen");
+        connection.call("POST", &seen, None).await?.ok();
+    }
+    Ok(reply)
+}
+
+/// What an empty list means: that depends on what was asked for.
+fn empty(inbox: &Inbox) -> &'static str {
+    let filters = [&inbox.search, &inbox.agent, &inbox.r#type, &inbox.status];
+    let filtered = filters.iter().any(|filter| filter.is_some()) || inbox.test.is_some();
+    match (&inbox.cursor, filtered, inbox.all) {
+        (Some(_), _, _) => "Nothing more.",
+        (None, true, _) => "No delivery matches.",
+        (None, false, true) => "Nothing has been delivered yet.",
+        (None, false, false) => "Nothing waits for you.",
+    }
 }
 
 fn list_path(inbox: &Inbox) -> String {
@@ -126,7 +150,7 @@ fn note(item: &Item) -> String {
     notes.join(", ")
 }
 
-fn show_list(page: &Page) {
+fn show_list(page: &Page, empty: &str) {
     let now = Clock::system().now();
     let row = |item: &Item| Row {
         age: age(item.created_at, now),
@@ -137,8 +161,10 @@ fn show_list(page: &Page) {
         id: line(&item.id),
     };
     let rows: Vec<Row> = page.items.iter().map(row).collect();
-    if rows.is_empty() {
-        say("Nothing waits for you.");
+    match (rows.is_empty(), &page.next_cursor) {
+        (true, None) => say(empty),
+        (true, Some(_)) => say("Nothing found so far; there is more to look through."),
+        (false, _) => {}
     }
     for line in list::lay_out(rows, output::terminal_width()) {
         print(&line);
@@ -217,8 +243,7 @@ pub async fn respond(place: &Place, respond: Respond) -> Result<Ending> {
         edited_content: edited.transpose()?,
         hold_seconds: respond.hold,
     })?;
-    let path = format!("/api/v1/inbox/{}/respond", encode(&respond.id));
-    decide(place, &path, Some(&body), |value| {
+    decide(place, &respond.id, "respond", Some(&body), |value| {
         let status = line(value["status"].as_str().unwrap_or("-"));
         match value["held_until"].as_str() {
             Some(until) => say(&format!(
@@ -232,28 +257,41 @@ pub async fn respond(place: &Place, respond: Respond) -> Result<Ending> {
 }
 
 pub async fn undo(place: &Place, id: &str) -> Result<Ending> {
-    let path = format!("/api/v1/inbox/{}/undo", encode(id));
-    decide(place, &path, None, |_| say("Taken back.")).await
+    decide(place, id, "undo", None, |_| say("Taken back.")).await
 }
 
+/// Changes the answer of the item that `id` names, or that begins with it.
 async fn decide(
     place: &Place,
-    path: &str,
+    id: &str,
+    what: &str,
     body: Option<&RawValue>,
     show: impl FnOnce(&Value),
 ) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
     let body = body.map(|body| body.get().as_bytes().to_vec());
-    let reply = connection.call("POST", path, body).await;
+    let reply = async {
+        let named = match prefix::find(&connection, id).await? {
+            Ok(named) => named,
+            Err(ending) => return Ok(Err(ending)),
+        };
+        let path = format!("/api/v1/inbox/{}/{what}", encode(&named.id));
+        let reply = connection.call("POST", &path, body).await?;
+        Ok(reply.map(|reply| (named, reply)))
+    };
+    let reply: Result<Result<(Named, Reply), Ending>> = reply.await;
     connection.close().await;
     match reply? {
         Err(ending) => Ok(ending),
-        Ok(reply) => {
+        Ok((named, reply)) => {
             let value = reply.json();
             match place.json {
                 true if value.is_null() => print_json(&json!({ "done": true })),
                 true => print_body(&reply.body),
-                false => show(&value),
+                false => {
+                    named.say();
+                    show(&value);
+                }
             }
             Ok(Ending::Done)
         }

@@ -16,9 +16,9 @@ use anyhow::{Result, anyhow};
 
 use crate::{
     Ending,
-    cli::{self, Cli, Command, Place},
+    cli::{Cli, Command, Place},
     connect::{self, As},
-    link, output,
+    link, manual, output,
 };
 
 pub async fn run(cli: Cli) -> Result<Ending> {
@@ -43,30 +43,15 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Backup { file, with_keys } => backup::backup(&place, &file, with_keys).await,
         Command::Restore { file } => backup::restore(&place, &file).await,
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut offered(), "wakeful", &mut script);
-            output::print(String::from_utf8_lossy(&script).trim_end());
+            output::print(manual::completions(shell).trim_end());
             Ok(Ending::Done)
         }
         Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(cli::command()).render(&mut page)?;
-            output::print(String::from_utf8_lossy(&page).trim_end());
+            output::print(manual::page()?.trim_end());
             Ok(Ending::Done)
         }
         Command::Preload(preload) => preload::preload(&place, preload).await,
     }
-}
-
-/// The command line without what is hidden, which completions would offer.
-fn offered() -> clap::Command {
-    let whole = cli::command();
-    let shown = whole
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
-    clap::Command::new("wakeful")
-        .args(whole.get_arguments())
-        .subcommands(shown)
 }
 
 async fn prompt(place: &Place, agent: &str, address: Option<String>) -> Result<Ending> {

@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -11,9 +12,10 @@ use serde::Deserialize;
 use server::{
     App, Settings,
     listen::Tls,
+    proxy::{self, ProxySecret, Unfit},
     serve::{self, Bound},
 };
-use wake::limits;
+use wake::{limits, net::Cidr};
 use wakelink::relay::Limits;
 
 use crate::{
@@ -36,11 +38,15 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(default)]
     behind_proxy: Vec<String>,
+    proxy_secret_file: Option<PathBuf>,
     body_key: Option<PathBuf>,
     address: Option<String>,
     max_details: Option<usize>,
     #[serde(default)]
     link: Limits,
+    /// Whether `connections` is written under `[link]`.
+    #[serde(skip)]
+    asks_for_connections: bool,
 }
 
 fn read_config(path: Option<&Path>) -> Result<File> {
@@ -49,7 +55,12 @@ fn read_config(path: Option<&Path>) -> Result<File> {
     };
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("could not read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("in {}", path.display()))
+    let what = || format!("in {}", path.display());
+    let mut file: File = toml::from_str(&text).with_context(what)?;
+    let written: toml::Table = toml::from_str(&text).with_context(what)?;
+    let link = written.get("link");
+    file.asks_for_connections = link.is_some_and(|link| link.get("connections").is_some());
+    Ok(file)
 }
 
 pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
@@ -71,7 +82,10 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
             text.parse()
                 .with_context(|| format!("--behind-proxy {text}"))
         })
-        .collect::<Result<Vec<_>>>()?;
+        .collect::<Result<Vec<Cidr>>>()?;
+    let proxy_secret = flags.proxy_secret_file.or(file.proxy_secret_file);
+    let proxy_secret = proxy_secret.as_deref().map(read_secret).transpose()?;
+    check_proxies(&proxies, proxy_secret.as_ref())?;
     let tls =
         match (
             flags.tls_cert.or(file.tls_cert),
@@ -105,7 +119,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if let Some(limit) = file.link.nothing_passes() {
         bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
     }
-    files::make_room(&mut file.link);
+    files::make_room(&mut file.link, file.asks_for_connections);
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
@@ -137,6 +151,7 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         port: listening.port(),
         max_details_bytes,
         proxies,
+        proxy_secret,
         setup: setup.as_ref().map(|link| secret::hash(link)),
         link: file.link,
     };
@@ -153,6 +168,50 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     serve::serve(app, bound, shutdown).await;
     tracing::info!("stopped");
     Ok(Ending::Done)
+}
+
+/// What the proxy proves itself with.
+fn read_secret(file: &Path) -> Result<ProxySecret> {
+    let read = || {
+        let mode = std::fs::metadata(file)?.permissions().mode();
+        Ok::<_, std::io::Error>((mode, std::fs::read_to_string(file)?))
+    };
+    let (mode, text) =
+        read().with_context(|| format!("could not read the secret in {}", file.display()))?;
+    // A service manager may hand it over by way of a group.
+    if mode & 0o007 != 0 {
+        bail!(
+            "{} can be read by others; run chmod 600 on it",
+            file.display()
+        );
+    }
+    ProxySecret::parse(&text).with_context(|| {
+        format!(
+            "{} must hold {} to {} visible characters without spaces; \
+             openssl rand -hex 32 gives some",
+            file.display(),
+            proxy::LEAST_CHARS,
+            proxy::MOST_CHARS
+        )
+    })
+}
+
+fn check_proxies(proxies: &[Cidr], secret: Option<&ProxySecret>) -> Result<()> {
+    if secret.is_some() && proxies.is_empty() {
+        bail!("--proxy-secret-file is for a proxy: name its network with --behind-proxy CIDR");
+    }
+    proxy::check(proxies, secret).map_err(|unfit| match unfit {
+        Unfit::TooWide(network) => anyhow!(
+            "--behind-proxy {network} lets nearly anyone speak for others: \
+             name only the proxy's own network or address"
+        ),
+        Unfit::Unproven(network) => anyhow!(
+            "--behind-proxy {network} contains this machine itself, where any program could \
+             say that it is the proxy: give --proxy-secret-file FILE, and have the proxy send \
+             what is in it as the header {}",
+            proxy::HEADER
+        ),
+    })
 }
 
 fn read_tls(cert: &Path, key: &Path) -> std::io::Result<Tls> {

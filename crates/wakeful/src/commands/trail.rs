@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use client::encode;
+use client::{Reply, encode};
 use engine::{keys, proof};
 use serde_json::{Value, json};
 use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
@@ -16,9 +16,10 @@ use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_exp
 use crate::{
     Ending,
     cli::{Place, Trail},
-    connect::{self, As, connect},
+    connect::{self, As, Connection, connect},
     house,
     output::{Progress, line, print, print_body, print_json, say, table},
+    prefix,
 };
 
 pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
@@ -29,19 +30,19 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             limit,
             cursor,
         } => {
-            let path = match delivery {
-                Some(id) => format!("/api/v1/inbox/{}/history", encode(&id)),
+            let what = match delivery {
+                Some(id) => Asked::Of(id, "history"),
                 None => {
                     let agent = agent.map(|id| format!("&agent_id={}", encode(&id)));
                     let cursor = cursor.map(|cursor| format!("&cursor={}", encode(&cursor)));
-                    format!(
+                    Asked::Path(format!(
                         "/api/v1/trail?limit={limit}{}{}",
                         agent.unwrap_or_default(),
                         cursor.unwrap_or_default()
-                    )
+                    ))
                 }
             };
-            show(place, &path, |value| {
+            show(place, what, |value| {
                 let mut rows = Vec::new();
                 for entry in value["entries"].as_array().into_iter().flatten() {
                     let cell = |field: &str| line(entry[field].as_str().unwrap_or_default());
@@ -54,16 +55,25 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
                         line(&entry["facts"].to_string()),
                     ]);
                 }
+                let next = value["next_cursor"].as_str();
+                match (rows.is_empty(), next) {
+                    (true, None) => say("No entry matches."),
+                    (true, Some(_)) => say("Nothing found so far; there is more to look through."),
+                    (false, _) => {}
+                }
                 table(&rows);
+                if let Some(next) = next {
+                    say(&format!("more: --cursor {}", line(next)));
+                }
             })
             .await
         }
         Trail::Proof { subject } => {
-            let path = match subject.parse::<u64>() {
-                Ok(position) => format!("/api/v1/trail/{position}/proof"),
-                Err(_) => format!("/api/v1/inbox/{}/receipt", encode(&subject)),
+            let what = match subject.parse::<u64>() {
+                Ok(position) => Asked::Path(format!("/api/v1/trail/{position}/proof")),
+                Err(_) => Asked::Of(subject, "receipt"),
             };
-            show(place, &path, |value| print(&value.to_string())).await
+            show(place, what, |value| print(&value.to_string())).await
         }
         Trail::Checkpoint => raw(place, "/checkpoint", "checkpoint").await,
         Trail::Key => raw(place, "/checkpoint/key", "key").await,
@@ -85,9 +95,29 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
     }
 }
 
-async fn show(place: &Place, path: &str, show: impl FnOnce(&Value)) -> Result<Ending> {
+/// What is asked of the server.
+enum Asked {
+    Path(String),
+    /// A delivery by its id or the beginning of it, and what about it.
+    Of(String, &'static str),
+}
+
+impl Asked {
+    async fn of(self, connection: &Connection) -> Result<Result<Reply, Ending>> {
+        let path = match self {
+            Asked::Path(path) => path,
+            Asked::Of(id, what) => match prefix::find(connection, &id).await? {
+                Ok(named) => format!("/api/v1/inbox/{}/{what}", encode(&named.id)),
+                Err(ending) => return Ok(Err(ending)),
+            },
+        };
+        connection.call("GET", &path, None).await
+    }
+}
+
+async fn show(place: &Place, what: Asked, show: impl FnOnce(&Value)) -> Result<Ending> {
     let connection = connect(place, As::Operator).await?;
-    let reply = connection.call("GET", path, None).await;
+    let reply = what.of(&connection).await;
     connection.close().await;
     match reply? {
         Err(ending) => return Ok(ending),
@@ -202,6 +232,9 @@ async fn verify_data(
         }
         Err(fault @ proof::ProofFault::Checkpoint(_)) => {
             Ok(unverified(place, "checkpoint", &fault.to_string()))
+        }
+        Err(proof::ProofFault::Short(short)) => {
+            Ok(unverified(place, short.code(), &short.to_string()))
         }
         Err(fault @ proof::ProofFault::OtherKey { .. }) => {
             Ok(unverified(place, "part_unopened", &fault.to_string()))
@@ -319,7 +352,7 @@ fn verify_file(
 }
 
 async fn export(place: &Place, file: &Path) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "export")?;
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
     let store = store::open_read_only(&directory)
@@ -361,11 +394,13 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
 }
 
 async fn rebuild(place: &Place) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "rebuild")?;
     let _lock = house::lock(&directory)?;
     let setup = house::setup(&directory, place.body_key.as_deref()).await?;
+    engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
     setup.vault.check(setup.store.as_ref()).await?;
     let (entries, changed) = rebuild_and_compare(setup.store.as_ref()).await?;
+    setup.store.settle(house::PATIENCE).await?;
     match place.json {
         true => print_json(&json!({ "entries": entries, "changed": changed })),
         false if changed.is_empty() => {
@@ -405,7 +440,7 @@ async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
 }
 
 async fn rotate_key(place: &Place) -> Result<Ending> {
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "rotate-key")?;
     let _lock = house::lock(&directory)?;
     let (old, new) = house::rotate_log_key(&directory, place.body_key.as_deref()).await?;
     match place.json {

@@ -32,8 +32,9 @@ pub enum Link {
     Add {
         /// The device's agent id [default: the server chooses one]
         device: Option<String>,
-        #[command(flatten)]
-        to: TokenFile,
+        /// Write the token to this new file, for its owner alone, instead of printing it
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
     },
     /// A device's token again, or a new one (yours in WAKEFUL_TOKEN)
     Token {
@@ -42,8 +43,9 @@ pub enum Link {
         /// A new token; the old one opens nothing from then on
         #[arg(long)]
         renew: bool,
-        #[command(flatten)]
-        to: TokenFile,
+        /// Write the token to this file, for its owner alone, instead of printing it
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
     },
     /// Take a device away: its token opens nothing from then on (yours in WAKEFUL_TOKEN)
     Remove {
@@ -81,13 +83,6 @@ pub enum Link {
     },
     /// Say when devices come and go, until it is stopped (token in WAKEFUL_TOKEN)
     Watch,
-}
-
-#[derive(Debug, Args)]
-pub struct TokenFile {
-    /// Write the token to this file, for its owner alone, instead of printing it
-    #[arg(long, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -21,8 +21,14 @@ use crate::{Ending, cli::Place};
 
 pub async fn link(place: &Place, command: Link) -> Result<Ending> {
     match command {
-        Link::Add { device, to } => register::add(place, device.as_deref(), &to).await,
-        Link::Token { device, renew, to } => register::token(place, &device, renew, &to).await,
+        Link::Add { device, token_file } => {
+            register::add(place, device.as_deref(), token_file.as_deref()).await
+        }
+        Link::Token {
+            device,
+            renew,
+            token_file,
+        } => register::token(place, &device, renew, token_file.as_deref()).await,
         Link::Remove { device } => register::remove(place, &device).await,
         Link::Pair(given) => pair::pair(place, &given),
         Link::Device(given) if given.print_unit => unit::print_unit(place, &given),

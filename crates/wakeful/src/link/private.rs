@@ -92,6 +92,11 @@ pub fn read_device_token(file: &Path) -> Result<Zeroizing<String>> {
     }
 }
 
+/// Whether something has this name, be it a link that leads nowhere.
+pub fn is_there(file: &Path) -> bool {
+    fs::symlink_metadata(file).is_ok()
+}
+
 /// Makes sure that a file can be written, and writes nothing.
 pub fn make_room(file: &Path) -> Result<()> {
     room(file).map(drop)

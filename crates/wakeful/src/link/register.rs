@@ -1,5 +1,7 @@
 //! Making a device known to the server, which gives it a token of its own.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, bail};
 use client::encode;
 use serde_json::{Value, json};
@@ -8,24 +10,42 @@ use crate::{
     Ending,
     cli::Place,
     connect::{As, connect},
-    link::{cli::TokenFile, private},
+    link::private,
     output::{line, print, print_json, say},
 };
 
-pub async fn add(place: &Place, device: Option<&str>, to: &TokenFile) -> Result<Ending> {
+pub async fn add(place: &Place, device: Option<&str>, token_file: Option<&Path>) -> Result<Ending> {
+    // It may hold another device's token, which would be lost.
+    if let Some(file) = token_file.filter(|file| private::is_there(file)) {
+        bail!("{} exists; choose another name", file.display());
+    }
     let body = json!({ "agent_id": device }).to_string().into_bytes();
-    let ending = ask(place, "POST", "/api/v1/agents", Some(body), to).await?;
+    let ending = ask(place, "POST", "/api/v1/agents", Some(body), token_file).await?;
     if let (false, Some(device)) = (place.json, ending.as_ref().ok()) {
         say(&format!("Next, on the device: wakeful link pair {device}"));
     }
     Ok(done(ending))
 }
 
-pub async fn token(place: &Place, device: &str, renew: bool, to: &TokenFile) -> Result<Ending> {
+pub async fn token(
+    place: &Place,
+    device: &str,
+    renew: bool,
+    token_file: Option<&Path>,
+) -> Result<Ending> {
     let path = format!("/api/v1/agents/{}", encode(device));
     let ending = match renew {
-        true => ask(place, "POST", &format!("{path}/rotate-token"), None, to).await?,
-        false => ask(place, "GET", &format!("{path}/export"), None, to).await?,
+        true => {
+            ask(
+                place,
+                "POST",
+                &format!("{path}/rotate-token"),
+                None,
+                token_file,
+            )
+            .await?
+        }
+        false => ask(place, "GET", &format!("{path}/export"), None, token_file).await?,
     };
     if let (false, true, Ok(_)) = (place.json, renew, &ending) {
         say("The device needs the new token; its pairing stays as it is.");
@@ -60,23 +80,23 @@ async fn ask(
     method: &str,
     path: &str,
     body: Option<Vec<u8>>,
-    to: &TokenFile,
+    token_file: Option<&Path>,
 ) -> Result<Result<String, Ending>> {
     // Before anything is made whose token could then not be kept.
-    if let Some(file) = &to.token_file {
+    if let Some(file) = token_file {
         private::make_room(file)?;
     }
     let connection = connect(place, As::Human).await?;
     let reply = connection.call(method, path, body).await;
     connection.close().await;
     match reply? {
-        Ok(reply) => show(place, reply.json(), to).map(Ok),
+        Ok(reply) => show(place, reply.json(), token_file).map(Ok),
         Err(ending) => Ok(Err(ending)),
     }
 }
 
 /// Gives the device's name.
-fn show(place: &Place, mut given: Value, to: &TokenFile) -> Result<String> {
+fn show(place: &Place, mut given: Value, token_file: Option<&Path>) -> Result<String> {
     let (Some(token), Some(device)) = (given["token"].as_str(), given["agent_id"].as_str()) else {
         bail!("the server's answer holds no token: is this address the server's?");
     };
@@ -84,12 +104,12 @@ fn show(place: &Place, mut given: Value, to: &TokenFile) -> Result<String> {
         bail!("the server's answer holds no token of a device");
     }
     let (token, device) = (token.to_owned(), line(device));
-    if let Some(file) = &to.token_file {
+    if let Some(file) = token_file {
         let kept = private::write(&token, file);
         kept.with_context(|| format!("{device} has its token: `wakeful link token {device}`"))?;
         given["token"] = Value::Null;
     }
-    match (place.json, &to.token_file) {
+    match (place.json, token_file) {
         (true, _) => print_json(&given),
         (false, Some(file)) => {
             print(&device);

@@ -5,6 +5,7 @@
 // A server that listens is waited for when it is stopped or killed.
 #![allow(clippy::zombie_processes)]
 
+pub mod front;
 pub mod peer;
 pub mod receiver;
 
@@ -33,7 +34,13 @@ pub struct House {
     listen: String,
     /// For the server's `WAKEFUL_LOG`.
     pub log_level: Option<&'static str>,
+    /// Whether requests of this house prove that they come from its proxy.
+    behind_proxy: bool,
 }
+
+/// What a proxy of these tests proves itself with, and the header it does so in.
+pub const PROXY_SECRET: &str = "only-the-proxy-of-this-test-knows-these-words";
+pub const PROXY_SECRET_HEADER: &str = "wakeful-proxy-secret";
 
 struct Running {
     child: Child,
@@ -176,6 +183,7 @@ impl House {
             flags: Vec::new(),
             listen: "127.0.0.1:0".to_owned(),
             log_level: None,
+            behind_proxy: false,
         }
     }
 
@@ -191,6 +199,38 @@ impl House {
         house.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
         house.serve().await;
         (house, token)
+    }
+
+    /// A running server with the owner `ann`, behind proxies of these networks,
+    /// loopback among them: what this house sends proves that it is the proxy.
+    pub async fn start_behind(networks: &[&str]) -> (House, String) {
+        let mut house = House::empty();
+        let token = house.user("ann", "owner");
+        house.go_behind(networks);
+        house.serve().await;
+        (house, token)
+    }
+
+    /// Flags by which the server takes the proxies of these networks, loopback
+    /// among them, at their word.
+    pub fn go_behind(&mut self, networks: &[&str]) -> Vec<String> {
+        let file = self.data().join("proxy-secret");
+        std::fs::write(&file, PROXY_SECRET).unwrap();
+        let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&file, owner_only).unwrap();
+        self.behind_proxy = true;
+        let file = file.to_str().unwrap();
+        let mut flags = vec!["--proxy-secret-file", file];
+        for network in networks {
+            flags.extend(["--behind-proxy", network]);
+        }
+        self.flags = flags.into_iter().map(str::to_owned).collect();
+        self.flags.clone()
+    }
+
+    /// Listens here, at a port of the server's choice if it ends in `:0`.
+    pub fn listen_on(&mut self, address: &str) {
+        self.listen = address.to_owned();
     }
 
     pub fn data(&self) -> &Path {
@@ -258,28 +298,7 @@ impl House {
     /// Starts the server; gives what it said if it ended at once.
     pub async fn try_serve(&mut self, flags: &[&str]) -> Result<(), String> {
         assert!(self.server.is_none(), "a server runs already");
-        let mut command = match self.prelude {
-            None => Command::new(WAKEFUL),
-            Some(prelude) => {
-                let mut shell = Command::new("sh");
-                shell
-                    .arg("-c")
-                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
-                shell.arg(WAKEFUL);
-                shell
-            }
-        };
-        let mut child = command
-            .args(["serve", "--listen", &self.listen, "--data"])
-            .arg(self.data())
-            .args(flags)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .env_remove("WAKEFUL_LOG")
-            .envs(self.log_level.map(|level| ("WAKEFUL_LOG", level)))
-            .spawn()
-            .unwrap();
+        let mut child = self.serving(flags).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         loop {
@@ -311,6 +330,43 @@ impl House {
                 return Ok(());
             }
         }
+    }
+
+    /// Starts the server and kills it so long afterwards, ready or not.
+    pub fn kill_while_starting(&self, after: Duration) {
+        let mut child = self.serving(&self.flags).spawn().unwrap();
+        let mut log = child.stderr.take().unwrap();
+        // Read on, so that the server never waits for us.
+        let reader = std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let _ = reader.join();
+    }
+
+    /// The server's command line.
+    fn serving<S: AsRef<std::ffi::OsStr>>(&self, flags: &[S]) -> Command {
+        let mut command = match self.prelude {
+            None => Command::new(WAKEFUL),
+            Some(prelude) => {
+                let mut shell = Command::new("sh");
+                shell
+                    .arg("-c")
+                    .arg(format!("{prelude}; exec \"$0\" \"$@\""));
+                shell.arg(WAKEFUL);
+                shell
+            }
+        };
+        command
+            .args(["serve", "--listen", &self.listen, "--data"])
+            .arg(self.data())
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .env_remove("WAKEFUL_LOG")
+            .envs(self.log_level.map(|level| ("WAKEFUL_LOG", level)));
+        command
     }
 
     /// Where the server's log goes once it listens: beside the data directory.
@@ -408,6 +464,9 @@ impl House {
             .request(method, format!("{}{path}", self.address()));
         for (name, value) in headers {
             request = request.header(*name, *value);
+        }
+        if self.behind_proxy && headers.iter().all(|(name, _)| *name != PROXY_SECRET_HEADER) {
+            request = request.header(PROXY_SECRET_HEADER, PROXY_SECRET);
         }
         Answer::read(request.body(body).send().await.expect("no answer")).await
     }

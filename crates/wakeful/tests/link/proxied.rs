@@ -8,7 +8,10 @@ use tokio_tungstenite::{
     tungstenite::{Error, Message, client::IntoClientRequest as _},
 };
 
-use crate::{harness::House, scene::by_token};
+use crate::{
+    harness::{House, PROXY_SECRET, PROXY_SECRET_HEADER},
+    scene::by_token,
+};
 
 struct Proxied {
     house: House,
@@ -21,14 +24,14 @@ impl Proxied {
         let ann = house.user("ann", "owner");
         let config = house.data().join("wakeful.toml");
         std::fs::write(&config, format!("[link]\n{link}\n")).unwrap();
+        let proxied = house.go_behind(&["127.0.0.1/32"]);
         let flags = [
-            "--behind-proxy",
-            "127.0.0.1/32",
             "--address",
             "https://wake.example.com",
             "--config",
             config.to_str().unwrap(),
         ];
+        let flags: Vec<&str> = proxied.iter().map(String::as_str).chain(flags).collect();
         house.try_serve(&flags).await.unwrap();
         Proxied { house, ann }
     }
@@ -42,6 +45,7 @@ impl Proxied {
         let headers = request.headers_mut();
         headers.insert("x-forwarded-for", from.parse().unwrap());
         headers.insert("x-forwarded-proto", "https".parse().unwrap());
+        headers.insert(PROXY_SECRET_HEADER, PROXY_SECRET.parse().unwrap());
         match client_async(request, stream).await {
             Ok((socket, _)) => Ok(socket),
             Err(Error::Http(response)) => Err(response.status().as_u16()),

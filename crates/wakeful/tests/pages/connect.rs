@@ -55,6 +55,20 @@ async fn a_fresh_test_key_comes_with_lines_to_paste_and_the_first_delivery_is_se
         .await;
 }
 
+#[tokio::test]
+async fn the_page_says_how_much_its_test_key_may_deliver() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let page = ann.shown("/connect", &[("agent_id", "a")]).await;
+    let said = "This key allows 5 deliveries at once and 20 an hour";
+    assert!(page.contains(said), "{page}");
+    // The rate that is in force, not the one that is usual.
+    house.json(&["rate", "set", "test", "7/1"]);
+    let page = ann.shown("/connect", &[("agent_id", "b")]).await;
+    let said = "This key allows 1 delivery at once and 7 an hour";
+    assert!(page.contains(said), "{page}");
+}
+
 /// The text of the block that starts so, as a person would copy it.
 fn block(page: &str, start: &str) -> String {
     let blocks = page.split("<pre class=\"copy\"><code>").skip(1);

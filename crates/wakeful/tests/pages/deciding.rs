@@ -377,3 +377,24 @@ async fn beside_an_item_stand_those_that_came_before_it() {
     let page = scene.ann.page("/agents").await;
     assert!(page.contains("4 deliveries, the last "), "{page}");
 }
+
+#[tokio::test]
+async fn a_link_to_another_port_of_this_server_is_shown_and_is_no_link() {
+    let (house, _) = House::start().await;
+    let key = house.key("a");
+    let own = house.address();
+    let details = format!(
+        "[Mine](http://localhost:9/take) and [his](http://[::ffff:7f00:1]:9/) and \
+         [far](https://a.example/) and [here]({own}/trail)"
+    );
+    let more = json!({ "details": details, "details_format": "markdown" });
+    let id = house.deliver(&key, "a", more).await;
+    let ann = Browser::of(&house, "ann").await;
+    let page = ann.page(&format!("/items/{id}")).await;
+    for text in ["http://localhost:9/take", "http://[::ffff:7f00:1]:9/"] {
+        assert!(page.contains(text), "{text} in {page}");
+        assert!(!page.contains(&format!("href=\"{text}\"")), "{page}");
+    }
+    assert!(page.contains("href=\"https://a.example/\""), "{page}");
+    assert!(page.contains(&format!("href=\"{own}/trail\"")), "{page}");
+}

@@ -5,8 +5,11 @@
 mod harness;
 
 mod ending;
+mod framing;
+mod framings;
 mod operations;
 mod patience;
 mod plain;
 mod proxy;
 mod tls;
+mod ways;

@@ -36,6 +36,34 @@ async fn a_request_under_a_name_that_is_not_loopback_is_refused_and_not_redirect
         "localhost.example",
         "[2001:db8::1]:80",
         "0.0.0.0",
+        // What begins or ends like loopback is not yet loopback.
+        "[::1].evil.com",
+        "[::1]evil.com",
+        "[::1",
+        "[::1]:",
+        "[::1]:80.evil.com",
+        "[::1]:80@evil.com",
+        "[::1]@evil.com",
+        "[localhost]",
+        "[127.0.0.1]",
+        "::1",
+        "localhost:1@evil.com",
+        "localhost:80.evil.com",
+        "localhost:",
+        "localhost:x",
+        "localhost:-1",
+        "localhost:+1",
+        "localhost:65536",
+        "localhost:1:1",
+        "localhost.",
+        "localhost,evil.com",
+        "localhost evil.com",
+        "evil.com@localhost",
+        "127.0.0.1:80@evil.com",
+        "127.1",
+        "127.0.0.01",
+        "2130706433",
+        "",
     ] {
         let headers = [("host", host), ("authorization", authorization.as_str())];
         for path in ["/api/v1/me", "/wake/v1/responses", "/healthz", "/nothing"] {
@@ -99,4 +127,37 @@ async fn a_request_with_two_names_for_the_server_is_refused() {
         .raw("GET", "/api/v1/me", &headers, "")
         .await
         .is_problem(400, "two_hosts", Some("Host"));
+}
+
+#[tokio::test]
+async fn the_name_in_the_request_line_must_be_loopback_too() {
+    let (house, _) = House::start().await;
+    for (target, host, status) in [
+        ("http://localhost/healthz", "localhost", "200"),
+        ("http://[::1]:1/healthz", "127.0.0.1", "200"),
+        ("http://evil.com/healthz", "localhost", "403"),
+        ("http://localhost/healthz", "evil.com", "403"),
+        ("http://[::1].evil.com/healthz", "localhost", "4"),
+        ("http://localhost:1@evil.com/healthz", "localhost", "4"),
+        ("http://evil.com@localhost/healthz", "localhost", "4"),
+    ] {
+        let request = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let answer = said(&house, request.as_bytes());
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{target} with {host}: {answer}"
+        );
+    }
+}
+
+/// What comes back for these bytes.
+fn said(house: &House, request: &[u8]) -> String {
+    use std::io::{Read as _, Write as _};
+    let address = house.address();
+    let address = address.rsplit('/').next().unwrap();
+    let mut connection = std::net::TcpStream::connect(address).unwrap();
+    connection.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    connection.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
 }

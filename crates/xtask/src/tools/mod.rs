@@ -57,6 +57,13 @@ fn missing() -> Vec<&'static str> {
     if place::find("curl").is_none() {
         packages.push("curl");
     }
+    for (program, package) in [("nginx", "nginx-light"), ("haproxy", "haproxy")] {
+        // Debian keeps them where only an administrator's shell looks.
+        let there = std::path::Path::new("/usr/sbin").join(program);
+        if place::find(program).is_none() && !there.is_file() {
+            packages.push(package);
+        }
+    }
     if place::find("chromium-headless-shell").is_none() {
         packages.extend(["chromium-headless-shell", "fonts-dejavu-core"]);
     }

@@ -67,7 +67,7 @@ await flow("plain", async (stage) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(inbox);
     holds(true, `one signs in by link and by password, ${at}`);
-    given.people.ann.cookie = (await page.context().cookies()).map(({ name, value }) => ({ name, value }))[0];
+    given.people.ann.cookie = (await page.context().cookies()).filter(({ path }) => path === "/").map(({ name, value }) => ({ name, value }))[0];
     given.people.ann.key = page.url().match(inAddress)[1];
   }
 });

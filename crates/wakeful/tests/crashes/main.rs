@@ -2,7 +2,9 @@
 //! acknowledged is there afterwards, once, and the log only ever grows.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../harness/mod.rs"]
 mod harness;
+mod unsynced;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -22,12 +24,31 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use server::listen::{Tls, listen};
 use tokio::net::TcpListener;
+use unsynced::Unsynced;
 
-/// Five in an ordinary run, fifty in a full one.
-fn kills() -> usize {
+/// So many in an ordinary run, two hundred in a full one.
+fn kills(few: usize) -> usize {
     match std::env::var_os("WAKEFUL_TEST_FULL") {
-        Some(full) if full == "1" => 50,
-        _ => 5,
+        Some(full) if full == "1" => 200,
+        _ => few,
+    }
+}
+
+/// When the server is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// In the middle of its work.
+    Working,
+    /// Within a second of its start, before and after it listens.
+    Starting,
+    /// While it ends in an orderly way.
+    Stopping,
+}
+
+impl Moment {
+    /// In turn.
+    fn of(kill: usize) -> Moment {
+        [Moment::Working, Moment::Starting, Moment::Stopping][kill % 3]
     }
 }
 
@@ -350,6 +371,22 @@ async fn keep_checkpoint(house: &House, directory: &tempfile::TempDir, number: u
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_any_crash_once_and_the_log_only_grows() {
+    let (house, ann) = House::start().await;
+    survive(house, ann, kills(6), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_survives_a_device_that_forgets_what_was_not_synced() {
+    let mut house = House::empty();
+    let device = Unsynced::under(&mut house);
+    let ann = house.user("ann", "owner");
+    house.serve().await;
+    survive(house, ann, kills(3), Some(device)).await;
+}
+
+/// Loads the server and kills it, again and again.
+#[expect(clippy::print_stdout, reason = "the seed and the figures of a test")]
+async fn survive(mut house: House, ann: String, kills: usize, mut device: Option<Unsynced>) {
     let seed = std::env::var("WAKEFUL_TEST_SEED")
         .ok()
         .and_then(|text| text.parse().ok())
@@ -359,7 +396,6 @@ async fn what_was_acknowledged_survives_any_crash_once_and_the_log_only_grows() 
     println!("{context}");
     let mut dice = Dice(seed);
     let receiver = Receiver::start().await;
-    let (mut house, ann) = House::start().await;
     receiver.allow(&house);
     let key = house.key("writer");
     let checkpoints = tempfile::tempdir().unwrap();
@@ -373,20 +409,54 @@ async fn what_was_acknowledged_survives_any_crash_once_and_the_log_only_grows() 
     });
     let mut kept: Vec<PathBuf> = Vec::new();
     let mut checked = BTreeSet::new();
-    for kill in 0..kills() {
+    for kill in 0..kills {
+        let moment = Moment::of(kill);
+        let context = format!("{context}, kill {kill} ({moment:?})");
+        if let Moment::Starting = moment {
+            house.kill();
+            device
+                .iter_mut()
+                .for_each(|device| device.forget(&mut dice));
+            house.kill_while_starting(Duration::from_micros(dice.below(400_000)));
+            device
+                .iter_mut()
+                .for_each(|device| device.forget(&mut dice));
+            house.serve().await;
+            *world.address.lock().unwrap() = house.address();
+        }
+        let began = Instant::now();
         world.stop.store(false, Ordering::SeqCst);
         let mut clients = tokio::task::JoinSet::new();
         for number in 0..CLIENTS {
             clients.spawn(client(Arc::clone(&world), number, dice.next()));
         }
         let known = || world.ledger.lock().unwrap().deliveries.len();
-        let enough = known() + LOAD;
+        let enough = known()
+            + if let Moment::Starting = moment {
+                1
+            } else {
+                LOAD
+            };
         eventually("there is some load", || async { known() >= enough }).await;
         // At a random moment, in the middle of whatever is under way.
-        let moment = Instant::now() + Duration::from_micros(dice.below(300_000));
+        let pause = Duration::from_micros(dice.below(300_000));
+        let until = Instant::now() + pause;
         kept.push(keep_checkpoint(&house, &checkpoints, kill).await);
-        tokio::time::sleep_until(moment.into()).await;
+        match moment {
+            Moment::Working => tokio::time::sleep_until(until.into()).await,
+            Moment::Starting => {
+                let within = began + Duration::from_micros(dice.below(1_000_000));
+                tokio::time::sleep_until(within.into()).await;
+            }
+            Moment::Stopping => {
+                house.terminate();
+                tokio::time::sleep(pause / 2).await;
+            }
+        }
         house.kill();
+        device
+            .iter_mut()
+            .for_each(|device| device.forget(&mut dice));
 
         // The files as the crash left them, before anything recovers them.
         let mut arguments = vec!["trail", "verify"];
@@ -394,17 +464,12 @@ async fn what_was_acknowledged_survives_any_crash_once_and_the_log_only_grows() 
             arguments.extend(["--since", file.to_str().unwrap()]);
         }
         let verified = house.json(&arguments);
-        assert_eq!(
-            verified["checkpoints_kept"],
-            kept.len(),
-            "{context}, kill {kill}"
-        );
+        assert_eq!(verified["checkpoints_kept"], kept.len(), "{context}");
         house.serve().await;
         *world.address.lock().unwrap() = house.address();
         // Clients finish what they had begun, with the new server.
         world.stop.store(true, Ordering::SeqCst);
         clients.join_all().await;
-        let context = format!("{context}, kill {kill}");
         check(&house, &world, &checked, &context).await;
         checked.extend(world.ledger.lock().unwrap().deliveries.keys().cloned());
     }
@@ -418,6 +483,13 @@ async fn what_was_acknowledged_survives_any_crash_once_and_the_log_only_grows() 
         json!([]),
         "{context}"
     );
+    let deliveries = checked.len();
+    println!("{kills} kills, {deliveries} deliveries, none lost");
+    if let Some(device) = device {
+        let (forgotten, behind) = (device.forgotten, device.heads_behind);
+        println!("{forgotten} writes forgotten; the file head said less after {behind} kills");
+        assert!(forgotten > 0 && behind > 0, "the device forgot nothing");
+    }
 }
 
 #[tokio::test]

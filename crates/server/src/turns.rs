@@ -1,0 +1,262 @@
+//! Whose password is looked at next.
+//!
+//! A hash takes some 30 ms of a core on purpose, so only a few run at once, and
+//! whoever sends wrong passwords faster than that makes others wait. So the one
+//! whose address has failed least often goes first: a flood of failures waits
+//! behind everyone who has not failed, and among itself; of those who have not,
+//! the ones from networks that are quiet go first. Addresses that have
+//! failed share one place of the two, and rest after each turn, so that a flood
+//! takes no more than a fraction of a core from the rest of the server.
+//!
+//! Nobody waits for ever: a place in the queue is bounded in time, the queue in
+//! length, and if it is full those who have failed most are sent away.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+
+use crate::lockout::Rank;
+
+/// A hash takes 19 MiB and some 30 ms: so many at once.
+const AT_ONCE: usize = 2;
+/// The pause after a turn of those who have failed: at most some eight a second.
+const REST: Duration = Duration::from_millis(100);
+/// Whoever has not had a turn by then is told to come again.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Waiting at once: as many as have their turn within [`PATIENCE`], or nearly.
+const MOST_FRESH: usize = 1024;
+const MOST_FAILED: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+pub struct Turns(Arc<Mutex<Queue>>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// By rank, then in the order of arrival.
+    waiting: BTreeMap<(Rank, u64), oneshot::Sender<Turn>>,
+    arrivals: u64,
+    running: usize,
+    /// Whether the place of those who have failed is taken, or rests.
+    failed_busy: bool,
+}
+
+/// The right to hash one password, until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    turns: Turns,
+    failed: bool,
+    /// Whether somebody took it.
+    begun: bool,
+}
+
+/// Too many wait, or it took too long.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooBusy;
+
+impl Turns {
+    /// Waits for a turn.
+    pub async fn wait(&self, rank: Rank) -> Result<Turn, TooBusy> {
+        let (sender, turn) = oneshot::channel();
+        self.enter(rank, sender);
+        match tokio::time::timeout(PATIENCE, turn).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(TooBusy),
+        }
+    }
+
+    fn enter(&self, rank: Rank, sender: oneshot::Sender<Turn>) {
+        let mut queue = self.lock();
+        queue.arrivals += 1;
+        let place = (rank, queue.arrivals);
+        queue.waiting.insert(place, sender);
+        let ranks = |least, greatest| {
+            let least = Rank {
+                failed: least,
+                around: 0,
+            };
+            let greatest = Rank {
+                failed: greatest,
+                around: u32::MAX,
+            };
+            (least, greatest)
+        };
+        let ((least, greatest), most) = match is_failed(rank) {
+            true => (ranks(1, u32::MAX), MOST_FAILED),
+            false => (ranks(0, 0), MOST_FRESH),
+        };
+        let alike = (least, 0)..=(greatest, u64::MAX);
+        if queue.waiting.range(alike.clone()).count() > most {
+            queue.waiting.retain(|_, waiting| !waiting.is_closed());
+        }
+        let mut alike = queue.waiting.range(alike);
+        let last = alike.next_back().map(|(place, _)| *place);
+        // One of them is the last.
+        if alike.count() + 1 > most {
+            // Whoever waited there is told by the sender's end.
+            last.and_then(|place| queue.waiting.remove(&place));
+        }
+        self.next(queue);
+    }
+
+    /// Gives turns to whoever may have one now.
+    fn next(&self, mut queue: std::sync::MutexGuard<'_, Queue>) {
+        while queue.running < AT_ONCE {
+            let Some((place, _)) = queue.waiting.first_key_value() else {
+                break;
+            };
+            let (place, failed) = (*place, is_failed(place.0));
+            if failed && queue.failed_busy {
+                break;
+            }
+            let Some(sender) = queue.waiting.remove(&place) else {
+                break;
+            };
+            let turn = Turn {
+                turns: self.clone(),
+                failed,
+                begun: true,
+            };
+            match sender.send(turn) {
+                Ok(()) => {
+                    queue.running += 1;
+                    queue.failed_busy |= failed;
+                }
+                // They left.
+                Err(mut turn) => turn.begun = false,
+            }
+        }
+    }
+
+    fn end(&self, failed: bool) {
+        let mut queue = self.lock();
+        queue.running -= 1;
+        self.next(queue);
+        if !failed {
+            return;
+        }
+        let turns = self.clone();
+        let rested = async move {
+            tokio::time::sleep(REST).await;
+            turns.rested();
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(rested)),
+            Err(_) => self.rested(),
+        }
+    }
+
+    fn rested(&self) {
+        let mut queue = self.lock();
+        queue.failed_busy = false;
+        self.next(queue);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.begun {
+            self.turns.end(self.failed);
+        }
+    }
+}
+
+fn is_failed(rank: Rank) -> bool {
+    rank.failed > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank_of(failed: u32) -> Rank {
+        Rank { failed, around: 0 }
+    }
+
+    /// Waits, and says when it is their turn.
+    fn queue_up(
+        turns: &Turns,
+        rank: u32,
+        done: &tokio::sync::mpsc::UnboundedSender<u32>,
+    ) -> tokio::task::JoinHandle<()> {
+        let (turns, done) = (turns.clone(), done.clone());
+        tokio::spawn(async move {
+            let Ok(turn) = turns.wait(rank_of(rank)).await else {
+                return;
+            };
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            let _ = done.send(rank);
+            drop(turn);
+        })
+    }
+
+    #[tokio::test]
+    async fn whoever_has_failed_least_goes_first() {
+        let turns = Turns::default();
+        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        for rank in [9, 9, 3, 1, 0, 0, 2, 0] {
+            queue_up(&turns, rank, &done);
+            tokio::task::yield_now().await;
+        }
+        let mut order = Vec::new();
+        while order.len() < 8 {
+            order.push(finished.recv().await.unwrap());
+        }
+        // The first came to an empty room.
+        assert_eq!(order, [9, 0, 0, 0, 1, 2, 3, 9]);
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_failures_keeps_no_one_waiting_who_has_not_failed() {
+        let turns = Turns::default();
+        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        for n in 0..1000 {
+            queue_up(&turns, 1 + n, &done);
+            tokio::task::yield_now().await;
+        }
+        let started = tokio::time::Instant::now();
+        queue_up(&turns, 0, &done);
+        while finished.recv().await != Some(0) {}
+        assert!(started.elapsed() < Duration::from_secs(1));
+        // Those who have failed have some eight turns a second, and are bounded.
+        let mut more = 0;
+        let counted = async {
+            while finished.recv().await.is_some() {
+                more += 1;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), counted).await;
+        assert!((1..=10).contains(&more), "{more}");
+        assert!(turns.lock().waiting.len() <= MOST_FAILED);
+    }
+
+    #[tokio::test]
+    async fn too_many_are_sent_away_and_whoever_leaves_holds_no_turn() {
+        let turns = Turns::default();
+        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        let waiting: Vec<_> = (0..2 * MOST_FRESH)
+            .map(|_| queue_up(&turns, 0, &done))
+            .collect();
+        while turns.lock().arrivals < 2 * MOST_FRESH as u64 {
+            tokio::task::yield_now().await;
+        }
+        assert!(turns.lock().waiting.len() <= MOST_FRESH);
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        for handle in waiting {
+            let _ = handle.await;
+        }
+        while finished.try_recv().is_ok() {}
+        queue_up(&turns, 0, &done);
+        assert_eq!(finished.recv().await, Some(0));
+        while turns.lock().running > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}

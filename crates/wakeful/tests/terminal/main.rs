@@ -1,0 +1,13 @@
+//! Nothing the terminal says is false: what the program prints, and where.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod lists;
+mod manual;
+mod places;
+mod prefixes;
+mod scene;
+mod starting;
+mod values;

@@ -1,0 +1,105 @@
+//! Help, completions and the manual: they name what there is, and only that.
+
+use std::{
+    io::Write as _,
+    process::{Command, Output},
+};
+
+use crate::{harness::WAKEFUL, scene::text};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(WAKEFUL).args(arguments).output().unwrap()
+}
+
+#[test]
+fn hidden_commands_stay_hidden() {
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["help"],
+        &["man"],
+        &["completions", "bash"],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+        &["completions", "elvish"],
+        &["completions", "powershell"],
+        // A slip of the pen is answered with what it may have meant.
+        &["preload"],
+        &["__prel"],
+        &["__preloa", "--agent", "a"],
+        &["help", "__prel"],
+        &["help", "preload"],
+    ] {
+        let output = run(arguments);
+        let both = text(output.stdout) + &text(output.stderr);
+        assert!(!both.contains("__preload"), "{arguments:?}: {both}");
+    }
+    let output = run(&["help", "__preload"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(!text(output.stdout).contains("benchmark"));
+}
+
+#[test]
+fn completions_offer_only_what_a_command_takes() {
+    let offered = |line: &str| {
+        let script = r#"source "$1"
+            COMP_WORDS=($2 -) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _wakeful wakeful - "${COMP_WORDS[COMP_CWORD-1]}"; printf '%s\n' "${COMPREPLY[@]}""#;
+        let mut completions = tempfile::NamedTempFile::new().unwrap();
+        let written = run(&["completions", "bash"]).stdout;
+        completions.write_all(&written).unwrap();
+        let output = Command::new("bash")
+            .args(["-c", script, "bash"])
+            .arg(completions.path())
+            .arg(line)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        text(output.stdout)
+    };
+    for line in ["wakeful demo", "wakeful man", "wakeful completions"] {
+        let offered = offered(line);
+        assert!(offered.contains("--help"), "{line}: {offered}");
+        for option in ["--data", "--server", "--json"] {
+            assert!(!offered.contains(option), "{line}: {offered}");
+        }
+    }
+    for line in ["wakeful inbox", "wakeful user list", "wakeful trail show"] {
+        let offered = offered(line);
+        for option in ["--data", "--server", "--json", "--body-key"] {
+            assert!(offered.contains(option), "{line}: {offered}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_names_only_pages_that_it_prints_and_every_command_is_in_it() {
+    let output = run(&["man"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let page = text(output.stdout).replace("\\-", "-");
+    let titles = page.lines().filter(|line| line.starts_with(".TH "));
+    assert_eq!(titles.count(), 1);
+    let named = page.matches("(1)").count();
+    assert_eq!(named, page.matches("wakeful(1)").count(), "{page}");
+    for needed in [
+        "wakeful user create",
+        "wakeful user sign-in-link",
+        "wakeful key rotate",
+        "wakeful deliver",
+        "wakeful trail rotate-key",
+        "wakeful link pair",
+        "--idempotency-key",
+        "--details-format",
+        "--with-keys",
+        "--token-file",
+    ] {
+        assert!(page.contains(needed), "{needed} in {page}");
+    }
+    // What has no use for an option does not list it.
+    let (_, demo) = page.split_once(".SS \"wakeful demo\"").unwrap();
+    let (demo, _) = demo.split_once(".SS ").unwrap();
+    assert!(
+        demo.contains("--listen") && !demo.contains("--data"),
+        "{demo}"
+    );
+}
