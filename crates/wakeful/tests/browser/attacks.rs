@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::{
+    deciding,
     flow::Flow,
     guest::link,
     harness::{House, install_tls},
@@ -44,7 +45,14 @@ async fn start(with: With) -> (House, Value) {
     (house, more)
 }
 
-/// Plays a flow in a browser, and does what it asks for.
+/// Plays a flow in a browser, and does what it asks for. What takes long and
+/// differs little is only played in the full run.
+async fn play_in_full(name: &'static str, browser: &str, with: With) {
+    if std::env::var_os("WAKEFUL_TEST_FULL").is_some() {
+        play(name, browser, with).await;
+    }
+}
+
 async fn play(name: &'static str, browser: &str, with: With) {
     let (mut house, mut more) = start(with).await;
     more["browser"] = browser.into();
@@ -82,22 +90,27 @@ async fn another_port_gets_nothing_to_act_with_in_firefox() {
 
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_over_tls_in_chromium() {
-    play("elsewhere", "chromium", With::Tls).await;
+    play_in_full("elsewhere", "chromium", With::Tls).await;
 }
 
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_over_tls_in_firefox() {
-    play("elsewhere", "firefox", With::Tls).await;
+    play_in_full("elsewhere", "firefox", With::Tls).await;
 }
 
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_without_javascript_in_chromium() {
-    play("elsewhere", "chromium", With::NoScripts).await;
+    play_in_full("elsewhere", "chromium", With::NoScripts).await;
 }
 
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_without_javascript_in_firefox() {
     play("elsewhere", "firefox", With::NoScripts).await;
+}
+
+#[tokio::test]
+async fn a_link_to_this_machine_or_network_cannot_be_clicked() {
+    deciding::play("courtesy").await;
 }
 
 #[tokio::test]
@@ -107,17 +120,32 @@ async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_in_chromium() 
 
 #[tokio::test]
 async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_in_firefox() {
-    play("planted", "firefox", With::Nothing).await;
+    play_in_full("planted", "firefox", With::Nothing).await;
 }
 
 #[tokio::test]
 async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_over_tls_in_chromium() {
-    play("planted", "chromium", With::Tls).await;
+    play_in_full("planted", "chromium", With::Tls).await;
 }
 
 #[tokio::test]
 async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_over_tls_in_firefox() {
     play("planted", "firefox", With::Tls).await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_chromium() {
+    play("led-in", "chromium", With::Nothing).await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_firefox() {
+    play_in_full("led-in", "firefox", With::Nothing).await;
+}
+
+#[tokio::test]
+async fn an_address_with_a_key_leads_nobody_in_as_someone_else_without_javascript() {
+    play("led-in", "chromium", With::NoScripts).await;
 }
 
 #[tokio::test]
@@ -137,5 +165,5 @@ async fn whoever_passes_our_proof_on_gets_no_credential_in_chromium() {
 
 #[tokio::test]
 async fn whoever_passes_our_proof_on_gets_no_credential_in_firefox() {
-    play("relayed", "firefox", With::Nothing).await;
+    play_in_full("relayed", "firefox", With::Nothing).await;
 }

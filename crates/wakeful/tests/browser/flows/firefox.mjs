@@ -28,6 +28,8 @@ const PREFERENCES = {
   "toolkit.telemetry.enabled": false,
 };
 const ADDRESS = /WebDriver BiDi listening on (ws:\S+)/;
+/** A browser that says nothing for so long is stuck. */
+const PATIENCE_MS = 40_000;
 /** What keys are called on the wire. */
 const KEYS = { Enter: "\uE007", Escape: "\uE00C", Tab: "\uE004" };
 
@@ -60,7 +62,11 @@ class Connection {
   send(command, params = {}) {
     const id = (this.#last += 1);
     this.#socket.send(JSON.stringify({ id, method: command, params }));
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, command }));
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`${command} is not answered: ${JSON.stringify(params).slice(0, 200)}`)), PATIENCE_MS);
+      const answered = (then) => (value) => { clearTimeout(late); then(value); };
+      this.#waiting.set(id, { resolve: answered(resolve), reject: answered(reject), command });
+    });
   }
 
   listen(listener) {

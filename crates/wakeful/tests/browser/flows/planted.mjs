@@ -19,7 +19,10 @@ const kinds = {
   ],
 };
 
-await inEither("planted", ["401", "403", "409", "Failed to load"], async (window) => {
+/** What can be read on a page, once its script has not hidden it to lead elsewhere. */
+const shown = (window) => window.waitFor("a page can be seen", () => document.readyState === "complete" && document.body.checkVisibility() && `${document.title}\n${document.body.innerText}`);
+
+await inEither("planted", ["401", "403", "409", "Failed to load", "has been rejected"], async (window) => {
   const mallory = await window();
   await comeByLink(mallory, "mallory");
   const hers = await mallory.cookies();
@@ -58,12 +61,14 @@ await inEither("planted", ["401", "403", "409", "Failed to load"], async (window
     const said = [];
     for (const path of ["/", "/you", `/items/${later}`]) {
       await ann.goto(path);
-      said.push([path, await ann.look(() => `${document.title}\n${document.body.innerText}`)]);
+      said.push([path, await shown(ann)]);
     }
     if (await ann.isVisible('.verdicts button[value="approved"]')) {
       await ann.click('.verdicts button[value="approved"]');
       await came(ann);
     }
+    // A script with all that the pages keep; on a page that is not loaded again by itself.
+    await ann.goto("/sign-in");
     for (const path of [`/api/v1/inbox/${later}/respond`, "/api/v1/me/token"]) {
       await ann.eval((path) => fetch(path, { method: "POST", headers: { "content-type": "application/json", ...Object.fromEntries(Object.values({ ...localStorage }).slice(0, 1).map((key) => ["wakeful-form", key])) }, body: '{"status":"approved"}' }).then(({ status }) => status, () => 0), path);
     }
@@ -77,9 +82,14 @@ await inEither("planted", ["401", "403", "409", "Failed to load"], async (window
     // Who is asked to sign in again can.
     for (const one of [tab, list]) await one.close();
     await ann.goto("/");
+    await shown(ann);
     console.log(`after the cookie was ${kind} one is at ${new URL(await ann.url()).pathname}`);
-    thief.answer = ({ headers }) => ({ headers: { "set-cookie": (headers.cookie ?? "").split("; ").filter(Boolean).flatMap((pair) => ["/", "/items", "/api", "/you", "/away"].map((path) => `${pair.split("=")[0]}=; Path=${path}; Max-Age=0${given.tls ? "; Secure" : ""}`)) } });
-    for (const path of ["/", "/items", "/api", "/you", "/away"]) await ann.goto(thief.address + path);
+    const theirs = ["/", "/items", "/api", "/you"];
+    thief.answer = ({ headers }) => {
+      const names = (headers.cookie ?? "").split("; ").map((pair) => pair.split("=")[0]).filter(Boolean);
+      return { headers: { "set-cookie": names.flatMap((name) => theirs.map((path) => `${name}=; Path=${path}; Max-Age=0${given.tls ? "; Secure" : ""}`)) } };
+    };
+    for (const path of theirs) await ann.goto(thief.address + path);
     await signIn(ann, "ann");
     await ann.goto("/you");
     const heading = await ann.text("h1");
