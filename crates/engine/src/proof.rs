@@ -7,15 +7,16 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use store::{EntryQuery, EntryRef, EntryRow, HeadRow, PartRow, Store};
+use store::{EntryQuery, EntryRef, EntryRow, HeadRow, LogEnd, PartRow, Store};
 use trail::{
-    Checkpoint, Hash, Header, Keyring, Receipt, Verifier, VerifierKey,
+    Checkpoint, Hash, Header, Keyring, Micros, Reason, Receipt, Verifier, VerifierKey,
     digest::{Digests, StoredEntry, StoredPart},
+    erasure::CONTENT_ERASED,
     export::{ExportEntry, ExportPart, ExportWriter},
-    merkle::Fetched,
+    merkle::{self, Fetched},
     pipeline, proof,
     receipt::ReceiptPart,
-    verify::Report,
+    verify::{Kept, Report, StreamEnd},
 };
 
 use uuid::Uuid;
@@ -25,8 +26,6 @@ use crate::{
     vault::{Vault, VaultFault},
 };
 
-/// The entry that says whose content a rule erased.
-const CONTENT_ERASED: &str = "content_erased";
 /// Entries handed to one thread at a time while verifying.
 const CHUNK: u64 = 2048;
 
@@ -50,13 +49,16 @@ pub enum ProofFault {
     Taken { position: u64 },
     #[error("entry {position}: content says it is encrypted with a key that was not given")]
     OtherKey { position: u64 },
+    #[error("rows are not what was written: {}", .0.join("; "))]
+    Rows(Vec<String>),
     #[error("{0} content is encrypted; name its key with --body-key")]
     Sealed(&'static str),
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// A document that proves one entry to someone who has only the log's key.
+/// A document that proves one entry to someone who has only the log's key. It is
+/// checked before it is given: a damaged tree proves nothing.
 pub async fn receipt(
     store: &dyn Store,
     vault: &Vault,
@@ -96,13 +98,28 @@ pub async fn receipt(
             }
         });
     }
+    let inclusion = proof::inclusion_proof(position, size, &fetched)?;
+    let prev_hash = previous(store, &entry).await?;
+    let hash = trail::entry::entry_hash(
+        prev_hash,
+        entry.seq,
+        trail::entry::local_hash(&entry.header),
+    );
+    let root = Checkpoint::unsigned(&head.note).map(|signed| signed.root);
+    let leaf = merkle::leaf_hash(&hash);
+    let is_proven =
+        root.is_some_and(|root| proof::verify_inclusion(leaf, position, size, &inclusion, root));
+    if !is_proven {
+        let what = format!("what proves entry {position}; run `wakeful trail verify`");
+        return Err(store::Error::Damaged(what).into());
+    }
     Ok(Receipt {
         checkpoint: head.note,
         header: String::from_utf8(entry.header.clone()).map_err(|_| damaged())?,
-        inclusion: proof::inclusion_proof(position, size, &fetched)?,
+        inclusion,
         parts,
         position,
-        prev_hash: previous(store, &entry).await?,
+        prev_hash,
         seq: entry.seq,
         wakeful_receipt: trail::receipt::VERSION,
     })
@@ -152,6 +169,8 @@ pub struct StoreReport {
     pub report: Report,
     /// Parts that are encrypted with a key that was not given.
     pub sealed: u64,
+    /// Whether the key of rows that no entry proves was there to check them.
+    pub rows_checked: bool,
 }
 
 /// Verifies a store from its bytes, on as many threads as there are cores: as
@@ -164,7 +183,15 @@ pub async fn verify(
     kept: Vec<Checkpoint>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StoreReport, ProofFault> {
-    let head = store.head().await?.ok_or(ProofFault::Empty)?;
+    let LogEnd { head, streams } = store.log_end().await?.ok_or(ProofFault::Empty)?;
+    // Before anything is read: a size that was made up must not decide how much.
+    let signed = Checkpoint::unsigned(&head.note).map(|signed| signed.size);
+    if let Some(signed) = signed.filter(|signed| *signed != head.size) {
+        let kept = head.size;
+        let what =
+            format!("head: the log's size is kept as {kept}, but its checkpoint counts {signed}");
+        return Err(store::Error::Damaged(what).into());
+    }
     let mut verifier = Verifier::new();
     if let Some(key) = key {
         verifier.trust(Keyring::new(key.clone()));
@@ -175,6 +202,7 @@ pub async fn verify(
         vault,
         names: store.stream_names().await?.into_iter().collect(),
         may_be_sealed: vault.lacks_key(store).await?,
+        size: head.size,
         found: Mutex::default(),
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -205,18 +233,54 @@ pub async fn verify(
         return Err(error.into());
     }
     let checkpoint = verifier.open(&head.note)?;
-    if checkpoint.size != head.size {
-        let (kept, signed) = (head.size, checkpoint.size);
-        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
-        return Err(store::Error::Damaged(what).into());
-    }
+    let kept = verifier.kept();
     let report = verifier.finish(&checkpoint)?;
     if let Some(position) = found.unopened {
         return Err(ProofFault::OtherKey { position });
     }
     let sealed = found.sealed;
     found.all_erased_by_rule()?;
-    Ok(StoreReport { report, sealed })
+    let mut wrong = beside_the_log(&head, &streams, &kept, report.last_time);
+    if store.block_digests(head.size).await? != kept.blocks {
+        wrong.push("subtrees: not the roots that the entries give".to_owned());
+    }
+    let rows = store.check_rows().await?;
+    wrong.extend(rows.wrong);
+    match wrong.is_empty() {
+        true => Ok(StoreReport {
+            report,
+            sealed,
+            rows_checked: rows.sealed_checked,
+        }),
+        false => Err(ProofFault::Rows(wrong)),
+    }
+}
+
+/// What the store keeps about the end of the log, held against the entries.
+fn beside_the_log(
+    head: &HeadRow,
+    streams: &[StreamEnd],
+    kept: &Kept,
+    last_time: Option<Micros>,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if last_time.is_some_and(|last| last != head.last_time) {
+        wrong.push("head: not the time of the last entry".to_owned());
+    }
+    let right: HashMap<&str, &StreamEnd> = kept
+        .streams
+        .iter()
+        .map(|stream| (stream.name.as_str(), stream))
+        .collect();
+    for stream in streams {
+        if right.get(stream.name.as_str()) != Some(&stream) {
+            wrong.push(format!("streams: {} does not end like that", stream.name));
+        }
+    }
+    if streams.len() != kept.streams.len() {
+        wrong.push("streams: not those that the entries are on".to_owned());
+    }
+    wrong
 }
 
 async fn has_entry(store: &dyn Store, position: u64) -> Result<bool, ProofFault> {
@@ -236,6 +300,8 @@ struct Reading<'a> {
     names: HashMap<u64, String>,
     /// Content is encrypted, and no key was given.
     may_be_sealed: bool,
+    /// How many entries there should be.
+    size: u64,
     found: Mutex<Found>,
 }
 
@@ -281,6 +347,10 @@ impl Reading<'_> {
             self.push(&entry, digests);
             !digests.failed()
         });
+        // Whatever the end is said to be, nothing is looked for behind a gap.
+        if scanned.is_ok() && !digests.failed() && reached < to.min(self.size) {
+            digests.fail(Reason::Missing { size: self.size }.at(reached));
+        }
         if let Err(error) = scanned {
             self.found().failure.get_or_insert(match error {
                 store::Error::Damaged(what) => {
@@ -318,6 +388,7 @@ impl Reading<'_> {
             header: entry.header,
             entry_hash: Some(entry.entry_hash),
             prev_hash: None,
+            prev: Some(entry.prev),
             parts: &parts,
         };
         match Header::read(entry.header) {

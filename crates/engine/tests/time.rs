@@ -170,7 +170,9 @@ impl World {
 async fn open(directory: &TempDir, now: &Arc<AtomicI64>) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
-    let store = store::open(directory.path()).await.unwrap();
+    let store = store::open(directory.path(), &keys.seal.row_seal())
+        .await
+        .unwrap();
     let now = Arc::clone(now);
     let clock = Clock::new(move || Micros(now.load(Ordering::SeqCst)));
     let setup = Setup {

@@ -12,6 +12,7 @@ use engine::{
     Clock, Engine, Keys, Setup, Vault,
     keys::{self, Seed},
 };
+use store::RowSeal;
 use trail::{VerifierKey, rotation::Rotation};
 
 pub const SOCKET: &str = "wakeful.sock";
@@ -87,19 +88,32 @@ pub fn body_vault(file: Option<&Path>) -> Result<Vault> {
 
 /// What an engine on this directory is made of. The directory must be locked.
 pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
-    let store = store::open(directory)
-        .await
-        .context("could not open the data")?;
-    finish_rotation(directory, store.as_ref()).await?;
     // Only data that nothing was written to yet may get new keys.
-    if let (Some(file), true) = (keys::missing(directory), store.head().await?.is_some()) {
+    let missing = keys::missing(directory);
+    if let Some(file) = missing.filter(|_| has_log(directory)) {
         bail!(
             "{} is missing, and the data needs it: put it back from where the keys are kept. \
              Without it, `wakeful backup` and `wakeful restore` make a new log of the same data",
             file.display()
         );
     }
+    let seal = keys::open_seal(directory).context("could not open the keys")?;
+    let store = store::open(directory, &seal.row_seal())
+        .await
+        .context("could not open the data")?;
+    finish_rotation(directory, store.as_ref()).await?;
     setup_of(directory, store, &body_keys(body_key)?)
+}
+
+/// Whether a data directory may hold a log already.
+fn has_log(directory: &Path) -> bool {
+    directory.join(store::FILE).exists() && store::has_log(directory).unwrap_or(true)
+}
+
+/// The key of rows in a data directory, if it is there and can be read.
+pub fn row_seal(directory: &Path) -> Option<RowSeal> {
+    let file = directory.join(keys::DIRECTORY).join(keys::SEAL_KEY);
+    keys::read_seal(&file).ok().map(|seed| seed.row_seal())
 }
 
 /// The same, on a store that is open already.
