@@ -20,8 +20,18 @@ pub enum ServerFault {
     Certificates(reqwest::Error),
     #[error("no client can be made: {}", innermost(.0))]
     Client(reqwest::Error),
-    #[error("{base} could not be reached: {}", innermost(.error))]
+    #[error("{base} {}", unreached(.error))]
     Unreachable { base: String, error: reqwest::Error },
+}
+
+/// Why a request got no answer. Something that answers without TLS was reached.
+fn unreached(error: &reqwest::Error) -> String {
+    match innermost(error) {
+        cause if cause.contains("InvalidContentType") => {
+            "answers, but not with HTTPS: is it an http:// address?".to_owned()
+        }
+        cause => format!("could not be reached: {cause}"),
+    }
 }
 
 /// What went wrong at the bottom: each cause above it says the same address again.

@@ -9,7 +9,7 @@ use clap::{
 };
 
 use crate::{
-    cli::{self, Cli, Hidden, PRELOAD, UNUSED},
+    cli::{self, Cli, Hidden, PRELOAD, Place, UNUSED},
     output::say,
 };
 
@@ -107,13 +107,19 @@ fn is(option: &clap::Arg, word: &str) -> bool {
 
 /// A server or a directory: what is on the command line wins over a variable.
 fn choose_place(name: &str, matches: &ArgMatches, cli: &mut Cli) -> Result<(), Refused> {
+    drop_empty(matches, &mut cli.place)?;
     if TALK_TO_NOBODY.contains(&name) {
         cli.place.server = None;
         return Ok(());
     }
     use ValueSource::{CommandLine, EnvVariable};
-    let sources = (matches.value_source("data"), matches.value_source("server"));
-    match sources {
+    let data = matches
+        .value_source("data")
+        .filter(|_| cli.place.data.is_some());
+    let server = matches
+        .value_source("server")
+        .filter(|_| cli.place.server.is_some());
+    match (data, server) {
         (Some(EnvVariable), Some(CommandLine)) => {
             say("WAKEFUL_DATA is not used: --server names the server.");
             cli.place.data = None;
@@ -134,4 +140,35 @@ fn choose_place(name: &str, matches: &ArgMatches, cli: &mut Cli) -> Result<(), R
         _ => {}
     }
     Ok(())
+}
+
+/// A variable that is empty is not set; an option that is empty is a slip.
+fn drop_empty(matches: &ArgMatches, place: &mut Place) -> Result<(), Refused> {
+    let paths = [
+        ("data", &mut place.data),
+        ("server_ca", &mut place.server_ca),
+        ("body_key", &mut place.body_key),
+    ];
+    let mut emptied = Vec::new();
+    for (name, path) in paths {
+        if path
+            .as_ref()
+            .is_some_and(|path| path.as_os_str().is_empty())
+        {
+            *path = None;
+            emptied.push(name);
+        }
+    }
+    if place.server.as_deref() == Some("") {
+        place.server = None;
+        emptied.push("server");
+    }
+    let typed = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    match emptied.iter().find(typed) {
+        None => Ok(()),
+        Some(name) => {
+            let said = format!("--{} is empty", name.replace('_', "-"));
+            Err((ErrorKind::InvalidValue, said))
+        }
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand};
+use clap::{
+    Arg, Args, CommandFactory as _, Parser, Subcommand,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 
 /// Oversee autonomous agents: they deliver, you decide, and all of it is on a trail.
 #[derive(Debug, Parser)]
@@ -24,20 +27,28 @@ pub struct Cli {
 #[command(next_help_heading = "Common options")]
 pub struct Place {
     /// The data directory [default: the platform's, such as ~/.local/share/wakeful]
-    #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA")]
+    #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA",
+          value_parser = path())]
     pub data: Option<PathBuf>,
     /// A server elsewhere; its token is read from WAKEFUL_TOKEN
     #[arg(long, global = true, value_name = "URL", env = "WAKEFUL_SERVER")]
     pub server: Option<String>,
     /// Trust these certificates too when talking to --server
-    #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_CA")]
+    #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_CA",
+          value_parser = path())]
     pub server_ca: Option<PathBuf>,
     /// Content at rest is encrypted with the key in this file
-    #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_BODY_KEY")]
+    #[arg(long, global = true, value_name = "FILE", env = "WAKEFUL_BODY_KEY",
+          value_parser = path())]
     pub body_key: Option<PathBuf>,
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
+}
+
+/// Reads a path. An empty one passes: as a variable it counts as not set.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// How content is read, for those who give it.
@@ -304,7 +315,8 @@ pub enum Webhook {
 pub enum Rate {
     /// Set what keys may deliver that have no rate of their own
     Set {
-        /// live or test
+        /// Of which keys
+        #[arg(value_parser = account::KeyKind::ALL.map(account::KeyKind::as_str))]
         keys: String,
         /// Deliveries an hour/at once, or "usual"
         #[arg(value_name = "PER_HOUR/BURST|usual")]

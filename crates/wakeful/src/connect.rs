@@ -50,7 +50,11 @@ pub fn own_directory(place: &Place, command: &str) -> Result<PathBuf> {
     if place.server.is_some() {
         bail!("{command} works on the data itself, on the server's machine: use --data DIR");
     }
-    directory(place)
+    let directory = directory(place)?;
+    if !directory.join(store::FILE).exists() {
+        bail!("there is no data in {}", directory.display());
+    }
+    Ok(directory)
 }
 
 pub async fn connect(place: &Place, who: As) -> Result<Connection> {
@@ -107,6 +111,16 @@ fn variable(name: &str, what: &str) -> Result<String> {
 }
 
 impl Connection {
+    /// Says that an address is a guess if no server runs that knows its own.
+    pub fn warn_of_address(&self) {
+        if matches!(self, Connection::Here { .. }) {
+            let usual = Settings::default().address;
+            output::say(&format!(
+                "No server runs here, so {usual} stands for its address: replace it if it is another."
+            ));
+        }
+    }
+
     pub async fn request(
         &self,
         method: &str,

@@ -28,6 +28,9 @@ async fn ask(
     let connection = connect(place, who).await?;
     let body = body.map(|body| body.to_string().into_bytes());
     let reply = connection.call(method, path, body).await;
+    if let (Ok(Ok(_)), true) = (&reply, path.ends_with("/sign-in-link")) {
+        connection.warn_of_address();
+    }
     connection.close().await;
     match reply? {
         Err(ending) => Ok(ending),

@@ -20,15 +20,12 @@ use crate::{
 };
 
 pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Ending> {
-    if place.server.is_some() {
-        bail!("backup runs on the server's machine: use --data DIR");
-    }
+    let directory = connect::own_directory(place, "backup")?;
     if file.exists() {
         bail!("{} exists; choose another name", file.display());
     }
-    let directory = connect::directory(place)?;
     let store = store::open_read_only(&directory, None)
-        .with_context(|| format!("there is no data in {}", directory.display()))?;
+        .with_context(|| format!("could not open the data in {}", directory.display()))?;
     let mut inside = Vec::new();
     if with_keys {
         for name in [keys::TRAIL_KEY, keys::SEAL_KEY] {

@@ -244,11 +244,13 @@ pub async fn respond(place: &Place, respond: Respond) -> Result<Ending> {
         hold_seconds: respond.hold,
     })?;
     decide(place, &respond.id, "respond", Some(&body), |value| {
-        let status = line(value["status"].as_str().unwrap_or("-"));
+        let field = |name: &str| line(value[name].as_str().unwrap_or("-"));
+        let status = field("status");
         match value["held_until"].as_str() {
             Some(until) => say(&format!(
-                "{status} until {}; wakeful undo takes it back.",
-                line(until)
+                "{status}. Final at {}; until then: wakeful undo {}",
+                line(until),
+                field("delivery_id")
             )),
             None => say(&format!("{status}.")),
         }

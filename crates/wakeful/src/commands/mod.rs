@@ -63,6 +63,9 @@ async fn prompt(place: &Place, agent: &str, address: Option<String>) -> Result<E
     let connection = connect::connect(place, As::Operator).await?;
     let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
     let reply = connection.call("GET", &path, None).await;
+    if let (None, Ok(Ok(_))) = (&address, &reply) {
+        connection.warn_of_address();
+    }
     connection.close().await;
     let reply = match reply? {
         Ok(reply) => reply,

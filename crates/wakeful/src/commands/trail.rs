@@ -183,7 +183,7 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
-    let directory = connect::directory(place)?;
+    let directory = connect::own_directory(place, "verify")?;
     let mut known = read_keys(keys_given)?;
     let file = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
     match keys::read_trail_key(&file) {
@@ -198,7 +198,7 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
     let kept = read_checkpoints(&known, since)?;
     let seal = house::row_seal(&directory);
     let store = store::open_read_only(&directory, seal.as_ref())
-        .with_context(|| format!("there is no data in {}", directory.display()))?;
+        .with_context(|| format!("could not open the data in {}", directory.display()))?;
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
@@ -378,7 +378,7 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
     let store = store::open_read_only(&directory, None)
-        .with_context(|| format!("there is no data in {}", directory.display()))?;
+        .with_context(|| format!("could not open the data in {}", directory.display()))?;
     // All content is in it, readable.
     let out = house::create_private(file)
         .with_context(|| format!("could not create {}", file.display()))?;

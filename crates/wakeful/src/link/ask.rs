@@ -38,7 +38,16 @@ pub fn read_command(text: &str) -> Result<Map<String, Value>> {
 /// The running server, with a person's token.
 pub async fn server(place: &Place) -> Result<Server> {
     match connect(place, As::Human).await? {
-        Connection::Server(server) => Ok(server),
+        Connection::Server(server) => {
+            // The relay would say that a viewer's session has ended, which never began.
+            let me = server.request("GET", "/api/v1/me", &[], None).await?;
+            match me.json()["role"] == "viewer" {
+                true => {
+                    bail!("a viewer reads and has no devices: ask an owner for the role reviewer")
+                }
+                false => Ok(server),
+            }
+        }
         here @ Connection::Here { .. } => {
             here.close().await;
             bail!(

@@ -4,6 +4,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod errors;
 mod lists;
 mod manual;
 mod places;
