@@ -28,6 +28,10 @@ class Bad(Exception):
     pass
 
 
+class Cut(Bad):
+    """Content is absent, and it says where itself."""
+
+
 def need(condition, why):
     if not condition:
         raise Bad(why)
@@ -217,6 +221,15 @@ def handed_over(facts):
     return old, new
 
 
+def read_facts(part):
+    try:
+        facts = json.loads(unbase64(part["bytes"]))
+    except ValueError:
+        raise Bad("not facts") from None
+    need(isinstance(facts, dict), "not facts")
+    return facts
+
+
 # --- the log -----------------------------------------------------------------
 
 class Log:
@@ -224,6 +237,7 @@ class Log:
         self.tree, self.streams, self.locals = Tree(), {}, {}
         self.trusted, self.named = [key], None
         self.time, self.erased = "", 0
+        self.bare, self.named_erased = {}, set()
 
     def entry(self, line):
         need(set(line) == {"entry_hash", "header", "parts", "position", "prev_hash", "seq"}, "fields")
@@ -243,18 +257,15 @@ class Log:
         need(line["entry_hash"] == hashed.hex(), "its content does not give its hash")
         self.local(header, local_hash)
         self.turn(header["event_type"], line["parts"]["facts"])
+        self.erasure(header["event_type"], line["parts"])
         self.streams[header["stream"]] = (seq + 1, hashed)
         self.tree.push(hashed)
 
     def turn(self, event_type, facts):
-        """The log starts, changes its key, or goes on from a backup."""
-        if event_type not in ("log_started", "log_key_rotated", "log_restored"):
+        """The log starts, changes its key, or goes on from a backup or a damage."""
+        if event_type not in ("log_started", "log_key_rotated", "log_restored", "log_continued"):
             return
-        try:
-            facts = json.loads(unbase64(facts["bytes"]))
-        except ValueError:
-            raise Bad("not facts") from None
-        need(isinstance(facts, dict), "not facts")
+        facts = read_facts(facts)
         if event_type == "log_key_rotated":
             old, new = handed_over(facts)
             need(self.named in (None, old), "it hands over from a key that is not the current one")
@@ -266,8 +277,31 @@ class Log:
             _, size, root = read_body(facts.get("old_checkpoint"))
             need((size, root) == (self.tree.size, self.tree.root()),
                  "it was restored from a log that is not the one before it")
+        if event_type == "log_continued":
+            here, root = self.tree.size, self.tree.root()
+            _, size, signed = read_body(facts.get("old_checkpoint"))
+            need(number(facts.get("kept")) == here and facts.get("root") == root.hex()
+                 and number(facts.get("missing")) == max(size - here, 0)
+                 and (size != here or signed == root),
+                 "it says that the log goes on from another place than this")
         read_key(facts.get("key"))
         self.named = facts["key"]
+
+    def erasure(self, event_type, parts):
+        """Content of a delivery is absent, or an entry says whose was erased."""
+        absent = any(content is None for content in parts.values())
+        if not absent and event_type != "content_erased":
+            return
+        facts = read_facts(parts["facts"])
+        if event_type == "content_erased" and isinstance(facts.get("delivery_ids"), list):
+            self.named_erased.update(id for id in facts["delivery_ids"] if isinstance(id, str))
+        if absent and isinstance(facts.get("delivery_id"), str):
+            self.bare.setdefault(facts["delivery_id"], self.tree.size)
+
+    def cut(self):
+        """The first entry whose content is absent although none says that it was erased."""
+        cut = [at for id, at in self.bare.items() if id not in self.named_erased]
+        return min(cut, default=None)
 
     def parts(self, named, given):
         need(isinstance(named, list) and len(named) <= 64 and isinstance(given, dict), "parts")
@@ -326,9 +360,14 @@ def verify(lines, key):
                 need(size == log.tree.size, f"the checkpoint counts {size} entries")
                 need(root == log.tree.root(), "the root differs")
                 need(next(lines, None) is None, "something follows the checkpoint")
+                cut = log.cut()
+                if cut is not None:
+                    raise Cut(f"entry {cut}: content was cut out of it, and no entry says that a rule erased it")
                 return log
             log.entry(line)
         raise Bad("the file ends without a checkpoint")
+    except Cut:
+        raise
     except Bad as bad:
         raise Bad(f"entry {log.tree.size}: {bad}") from None
 

@@ -22,6 +22,7 @@ trail::registry! {
         KeyCreated(KeyCreated) = "key_created",
         KeyExpirySet(KeyExpirySet) = "key_expiry_set",
         KeyRevoked(KeyRevoked) = "key_revoked",
+        LogContinued(LogContinued) = "log_continued",
         LogKeyRotated(LogKeyRotated) = "log_key_rotated",
         LogRestored(LogRestored) = "log_restored",
         LogStarted(LogStarted) = "log_started",
@@ -61,6 +62,23 @@ pub struct LogRestored {
     pub old_checkpoint: String,
     pub old_origin: String,
     pub origin: String,
+}
+
+/// The log goes on, under a new key and origin, after its first `kept` entries:
+/// what came after them does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogContinued {
+    pub kept: u64,
+    pub key: String,
+    /// How many entries the old checkpoint counts that are not kept.
+    pub missing: u64,
+    pub old_checkpoint: String,
+    pub old_origin: String,
+    pub origin: String,
+    /// What was found wrong, and where.
+    pub reason: String,
+    /// Of the tree of the entries that were kept.
+    pub root: Hash,
 }
 
 /// The log's signing key changed; both keys sign the change.
@@ -278,6 +296,7 @@ impl Event {
                 | Event::AccessFailed(_)
                 | Event::DeviceTokenExported(_)
                 | Event::LogKeyRotated(_)
+                | Event::LogContinued(_)
                 | Event::LogRestored(_)
                 | Event::LogStarted(_)
                 | Event::PasswordSet(_)
@@ -310,6 +329,7 @@ impl Event {
             Event::WebhookSecretSet(facts) => account(&facts.owner),
             Event::AccessDenied(facts) => facts.stream.clone(),
             Event::LogStarted(_)
+            | Event::LogContinued(_)
             | Event::LogRestored(_)
             | Event::LogKeyRotated(_)
             | Event::WebhookAllowed(_)

@@ -424,6 +424,7 @@ impl State {
             | Event::AccessFailed(_)
             | Event::DeviceTokenExported(_)
             | Event::LogKeyRotated(_)
+            | Event::LogContinued(_)
             | Event::LogRestored(_)
             | Event::LogStarted(_)
             | Event::PasswordSet(_)

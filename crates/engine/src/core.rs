@@ -3,9 +3,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use store::{AccountRow, BucketRow, Store, StreamRow};
+use store::{AccountRow, Batch, BucketRow, EntryQuery, HeadRow, Store, StreamRow};
 use trail::{
-    Checkpoint, Micros,
+    Checkpoint, Header, Micros, entry,
     merkle::{Fetched, Frontier},
 };
 
@@ -32,7 +32,10 @@ impl Core {
     /// damaged tree would otherwise be signed. Cost: a few hundred hashes and
     /// the accounts.
     pub async fn load(store: &dyn Store) -> Result<Core, StartFault> {
-        let head = store.head().await?;
+        let head = match store.head().await? {
+            Some(head) => Some(whole_head(store, head).await?),
+            None => None,
+        };
         let (size, last_time) = head
             .as_ref()
             .map_or((0, Micros(0)), |head| (head.size, head.last_time));
@@ -87,6 +90,79 @@ impl Core {
             self.buckets.clear();
         }
     }
+}
+
+/// The head with the size that was signed and the time of the last entry. One
+/// that says something else is mended: what is signed and hashed decides.
+async fn whole_head(store: &dyn Store, head: HeadRow) -> Result<HeadRow, StartFault> {
+    let damaged = |what: &str| StartFault::Damaged(what.to_owned());
+    let signed = Checkpoint::unsigned(&head.note);
+    let size = signed
+        .ok_or_else(|| damaged("head: not a checkpoint"))?
+        .size;
+    if size == 0 {
+        return Ok(HeadRow { size, ..head });
+    }
+    let at = |from: u64, to: u64| EntryQuery {
+        from,
+        to: Some(to),
+        limit: 2,
+        ..Default::default()
+    };
+    let last = store.entries(at(size - 1, size + 1)).await?;
+    let [last] = last.as_slice() else {
+        let what = match last.len() {
+            0 => "its last entries are missing",
+            _ => "entries follow that its checkpoint does not count",
+        };
+        return Err(damaged(what));
+    };
+    if last.position != size - 1 {
+        return Err(damaged("its last entry is missing"));
+    }
+    let before = match last.prev {
+        Some(prev) => store.entries(at(prev, prev + 1)).await?.pop(),
+        None => None,
+    };
+    let header = Header::read(&last.header).ok_or_else(|| damaged("its last entry"))?;
+    let local = entry::local_hash(&last.header);
+    let hash = entry::entry_hash(before.map(|entry| entry.entry_hash), last.seq, local);
+    if hash != last.entry_hash {
+        return Err(damaged("its last entry is not what was recorded"));
+    }
+    let whole = HeadRow {
+        size,
+        last_time: header.time,
+        note: head.note.clone(),
+    };
+    if whole != head {
+        tracing::error!(
+            size = head.size,
+            last_time = head.last_time.0,
+            "the kept end of the log was changed; mended from what was signed"
+        );
+        let mended = Batch {
+            expected_size: size,
+            head: Some(whole.clone()),
+            ..Default::default()
+        };
+        store.append(mended).await?;
+    }
+    Ok(whole)
+}
+
+/// Every stream must end where its row says: the next entry builds on it. Costs a
+/// few look-ups for each agent and person.
+pub async fn check_streams(store: &dyn Store) -> Result<(), StartFault> {
+    let names = store.stream_names().await?;
+    for some in names.chunks(1000) {
+        let needs = store::Needs {
+            streams: some.iter().map(|(_, name)| name.clone()).collect(),
+            ..Default::default()
+        };
+        store.load(&needs).await?;
+    }
+    Ok(())
 }
 
 fn is_pinned(stream: &str) -> bool {

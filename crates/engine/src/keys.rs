@@ -1,5 +1,6 @@
 //! The two keys of a data directory, made on first start and readable by their
-//! owner alone: `trail.key` signs the log, `seal.key` wraps secrets.
+//! owner alone: `trail.key` signs the log, `seal.key` wraps secrets and, by a key
+//! made from it, seals the rows that no entry proves.
 
 use std::{
     fs::{self, OpenOptions},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use hex::HEXLOWER;
+use store::RowSeal;
 use trail::LogKey;
 use zeroize::Zeroizing;
 
@@ -32,6 +34,13 @@ pub struct Seed(pub Zeroizing<[u8; 32]>);
 impl std::fmt::Debug for Seed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Seed(…)")
+    }
+}
+
+impl Seed {
+    /// The key of rows: it tells nothing about this one.
+    pub fn row_seal(&self) -> RowSeal {
+        RowSeal::new(&trail::Hash::of("wakeful/row-seal/1", &[self.0.as_slice()]).0)
     }
 }
 
@@ -63,28 +72,39 @@ impl Keys {
     }
 
     fn open_with(directory: &Path, trail_key: &str) -> io::Result<Keys> {
+        let seal = open_seal(directory)?;
         let keys = directory.join(DIRECTORY);
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&keys)?;
         let trail_key = keys.join(trail_key);
         if !trail_key.exists() {
             let origin = format!("wakeful.local/{}", HEXLOWER.encode(&random::<8>()?));
             write_trail_key(&trail_key, &origin, &random()?)?;
         }
-        let seal_key = keys.join(SEAL_KEY);
-        if !seal_key.exists() {
-            let text = Zeroizing::new(format!("{}\n", HEXLOWER.encode(&random::<32>()?)));
-            create_private(&seal_key, text.as_bytes())?;
-        }
-        let seal = read_private(&seal_key)?;
-        let seal = seed(seal.trim()).ok_or_else(|| invalid(&seal_key))?;
         Ok(Keys {
             log: read_trail_key(&trail_key)?,
             seal,
         })
     }
+}
+
+/// Opens `seal.key` of a data directory, making it if it is not there.
+pub fn open_seal(directory: &Path) -> io::Result<Seed> {
+    let keys = directory.join(DIRECTORY);
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&keys)?;
+    let seal_key = keys.join(SEAL_KEY);
+    if !seal_key.exists() {
+        let text = Zeroizing::new(format!("{}\n", HEXLOWER.encode(&random::<32>()?)));
+        create_private(&seal_key, text.as_bytes())?;
+    }
+    read_seal(&seal_key)
+}
+
+/// What `seal.key` holds.
+pub fn read_seal(file: &Path) -> io::Result<Seed> {
+    let text = read_private(file)?;
+    seed(text.trim()).ok_or_else(|| invalid(file))
 }
 
 /// What `trail.key` holds: the origin on the first line, the seed on the second.

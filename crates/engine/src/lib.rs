@@ -30,6 +30,7 @@ mod writer;
 
 use std::sync::Arc;
 
+use store::Prefix;
 use tokio::sync::{mpsc, oneshot};
 use trail::rotation::Rotation;
 
@@ -94,6 +95,13 @@ impl Engine {
         writer::Writer::continue_log(&Shared::new(setup)).await
     }
 
+    /// Cuts off what does not hold and continues the log under the new origin of
+    /// `keys`; says in its next entry what is missing. The store is a copy that
+    /// nobody else uses.
+    pub async fn continue_log_from(setup: Setup, prefix: Prefix) -> Result<(), StartFault> {
+        writer::Writer::continue_log_from(&Shared::new(setup), prefix).await
+    }
+
     /// Hands the log over to the key of `setup`; the old key has signed for it.
     pub async fn rotate_log_key(setup: Setup, rotation: Rotation) -> Result<(), StartFault> {
         let rotated = account::event::LogKeyRotated {
@@ -152,8 +160,13 @@ pub enum StartFault {
     Short(#[from] reached::Shortfall),
     #[error("the log's key in keys/trail.key does not fit the data: {0}")]
     WrongKey(String),
-    #[error("the stored log is damaged: {0}; run `wakeful trail verify`")]
+    #[error(
+        "the stored log is damaged: {0}; run `wakeful trail rebuild`, or if that does not mend \
+         it `wakeful trail continue`"
+    )]
     Damaged(String),
+    #[error(transparent)]
+    Rebuild(#[from] rebuild::RebuildFault),
     #[error("a rebuild of the views was cut short; run `wakeful trail rebuild` again")]
     Unfinished,
     #[error("could not start the writer: {0}")]

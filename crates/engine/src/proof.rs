@@ -7,15 +7,16 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use store::{EntryQuery, EntryRef, EntryRow, HeadRow, PartRow, Store};
+use store::{EntryQuery, EntryRef, EntryRow, HeadRow, LogEnd, PartRow, Store};
 use trail::{
-    Checkpoint, Hash, Header, Keyring, Receipt, Verifier, VerifierKey,
+    Checkpoint, Hash, Header, Keyring, Micros, Reason, Receipt, Verifier, VerifierKey,
     digest::{Digests, StoredEntry, StoredPart},
+    erasure::CONTENT_ERASED,
     export::{ExportEntry, ExportPart, ExportWriter},
-    merkle::Fetched,
+    merkle::{self, Fetched},
     pipeline, proof,
     receipt::ReceiptPart,
-    verify::Report,
+    verify::{Kept, Report, StreamEnd},
 };
 
 use uuid::Uuid;
@@ -26,8 +27,6 @@ use crate::{
     vault::{Vault, VaultFault},
 };
 
-/// The entry that says whose content a rule erased.
-const CONTENT_ERASED: &str = "content_erased";
 /// Entries handed to one thread at a time while verifying.
 const CHUNK: u64 = 2048;
 
@@ -53,13 +52,16 @@ pub enum ProofFault {
     OtherKey { position: u64 },
     #[error(transparent)]
     Short(#[from] Shortfall),
+    #[error("rows are not what was written: {}", .0.join("; "))]
+    Rows(Vec<String>),
     #[error("{0} content is encrypted; name its key with --body-key")]
     Sealed(&'static str),
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// A document that proves one entry to someone who has only the log's key.
+/// A document that proves one entry to someone who has only the log's key. It is
+/// checked before it is given: a damaged tree proves nothing.
 pub async fn receipt(
     store: &dyn Store,
     vault: &Vault,
@@ -99,13 +101,28 @@ pub async fn receipt(
             }
         });
     }
+    let inclusion = proof::inclusion_proof(position, size, &fetched)?;
+    let prev_hash = previous(store, &entry).await?;
+    let hash = trail::entry::entry_hash(
+        prev_hash,
+        entry.seq,
+        trail::entry::local_hash(&entry.header),
+    );
+    let root = Checkpoint::unsigned(&head.note).map(|signed| signed.root);
+    let leaf = merkle::leaf_hash(&hash);
+    let is_proven =
+        root.is_some_and(|root| proof::verify_inclusion(leaf, position, size, &inclusion, root));
+    if !is_proven {
+        let what = format!("what proves entry {position}; run `wakeful trail verify`");
+        return Err(store::Error::Damaged(what).into());
+    }
     Ok(Receipt {
         checkpoint: head.note,
         header: String::from_utf8(entry.header.clone()).map_err(|_| damaged())?,
-        inclusion: proof::inclusion_proof(position, size, &fetched)?,
+        inclusion,
         parts,
         position,
-        prev_hash: previous(store, &entry).await?,
+        prev_hash,
         seq: entry.seq,
         wakeful_receipt: trail::receipt::VERSION,
     })
@@ -155,6 +172,8 @@ pub struct StoreReport {
     pub report: Report,
     /// Parts that are encrypted with a key that was not given.
     pub sealed: u64,
+    /// Whether the key of rows that no entry proves was there to check them.
+    pub rows_checked: bool,
 }
 
 /// Verifies a store from its bytes, on as many threads as there are cores: as
@@ -168,10 +187,18 @@ pub async fn verify(
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<StoreReport, ProofFault> {
     let remembered = Remembered::read(store)?;
-    let Some(head) = store.head().await? else {
+    let Some(LogEnd { head, streams }) = store.log_end().await? else {
         remembered.nothing_missing()?;
         return Err(ProofFault::Empty);
     };
+    // Before anything is read: a size that was made up must not decide how much.
+    let signed = Checkpoint::unsigned(&head.note).map(|signed| signed.size);
+    if let Some(signed) = signed.filter(|signed| *signed != head.size) {
+        let kept = head.size;
+        let what =
+            format!("head: the log's size is kept as {kept}, but its checkpoint counts {signed}");
+        return Err(store::Error::Damaged(what).into());
+    }
     let mut verifier = Verifier::new();
     if let Some(key) = key {
         verifier.trust(Keyring::new(key.clone()));
@@ -182,6 +209,7 @@ pub async fn verify(
         vault,
         names: store.stream_names().await?.into_iter().collect(),
         may_be_sealed: vault.lacks_key(store).await?,
+        size: head.size,
         found: Mutex::default(),
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -212,12 +240,8 @@ pub async fn verify(
         return Err(error.into());
     }
     let checkpoint = verifier.open(&head.note)?;
-    if checkpoint.size != head.size {
-        let (kept, signed) = (head.size, checkpoint.size);
-        let what = format!("the log's size is kept as {kept}, but its checkpoint counts {signed}");
-        return Err(store::Error::Damaged(what).into());
-    }
     let newest = remembered.newest(|note| verifier.open(note).ok());
+    let kept = verifier.kept();
     let report = verifier.finish(&checkpoint)?;
     match &newest {
         Some(newest) => contains(store, newest).await?,
@@ -228,7 +252,47 @@ pub async fn verify(
     }
     let sealed = found.sealed;
     found.all_erased_by_rule()?;
-    Ok(StoreReport { report, sealed })
+    let mut wrong = beside_the_log(&head, &streams, &kept, report.last_time);
+    if store.block_digests(head.size).await? != kept.blocks {
+        wrong.push("subtrees: not the roots that the entries give".to_owned());
+    }
+    let rows = store.check_rows().await?;
+    wrong.extend(rows.wrong);
+    match wrong.is_empty() {
+        true => Ok(StoreReport {
+            report,
+            sealed,
+            rows_checked: rows.sealed_checked,
+        }),
+        false => Err(ProofFault::Rows(wrong)),
+    }
+}
+
+/// What the store keeps about the end of the log, held against the entries.
+fn beside_the_log(
+    head: &HeadRow,
+    streams: &[StreamEnd],
+    kept: &Kept,
+    last_time: Option<Micros>,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if last_time.is_some_and(|last| last != head.last_time) {
+        wrong.push("head: not the time of the last entry".to_owned());
+    }
+    let right: HashMap<&str, &StreamEnd> = kept
+        .streams
+        .iter()
+        .map(|stream| (stream.name.as_str(), stream))
+        .collect();
+    for stream in streams {
+        if right.get(stream.name.as_str()) != Some(&stream) {
+            wrong.push(format!("streams: {} does not end like that", stream.name));
+        }
+    }
+    if streams.len() != kept.streams.len() {
+        wrong.push("streams: not those that the entries are on".to_owned());
+    }
+    wrong
 }
 
 async fn has_entry(store: &dyn Store, position: u64) -> Result<bool, ProofFault> {
@@ -248,6 +312,8 @@ struct Reading<'a> {
     names: HashMap<u64, String>,
     /// Content is encrypted, and no key was given.
     may_be_sealed: bool,
+    /// How many entries there should be.
+    size: u64,
     found: Mutex<Found>,
 }
 
@@ -293,6 +359,10 @@ impl Reading<'_> {
             self.push(&entry, digests);
             !digests.failed()
         });
+        // Whatever the end is said to be, nothing is looked for behind a gap.
+        if scanned.is_ok() && !digests.failed() && reached < to.min(self.size) {
+            digests.fail(Reason::Missing { size: self.size }.at(reached));
+        }
         if let Err(error) = scanned {
             self.found().failure.get_or_insert(match error {
                 store::Error::Damaged(what) => {
@@ -330,6 +400,7 @@ impl Reading<'_> {
             header: entry.header,
             entry_hash: Some(entry.entry_hash),
             prev_hash: None,
+            prev: Some(entry.prev),
             parts: &parts,
         };
         match Header::read(entry.header) {

@@ -2,10 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use store::{EntryQuery, Needs, Store, StreamRow};
+use store::{CallbackRow, EntryQuery, Loaded, Needs, Store, StreamRow};
 use trail::Header;
+use uuid::Uuid;
+use wake::event::Outcome;
 
 use crate::{
+    decide,
     event::Event,
     project::{At, Views},
 };
@@ -26,6 +29,20 @@ pub enum RebuildFault {
     Header(u64),
 }
 
+/// Rebuilds; gives the number of entries, and the views that were not what the
+/// trail says.
+pub async fn compare(
+    store: &dyn Store,
+    progress: &dyn Fn(u64, u64),
+) -> Result<(u64, Vec<String>), RebuildFault> {
+    let before = store.view_digests().await?;
+    let entries = rebuild(store, progress).await?;
+    let after = store.view_digests().await?;
+    let differing = before.into_iter().zip(after);
+    let differing = differing.filter(|(before, after)| before != after);
+    Ok((entries, differing.map(|(before, _)| before.0).collect()))
+}
+
 /// Empties the views and fills them from the trail. No server may run, and none
 /// starts before this has come to its end.
 pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u64, RebuildFault> {
@@ -33,6 +50,7 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
     let size = store.head().await?.map_or(0, |head| head.size);
     let names: HashMap<u64, String> = store.stream_names().await?.into_iter().collect();
     let mut accounts = Arc::new(account::State::default());
+    let mut remade: HashMap<Uuid, CallbackRow> = HashMap::new();
     let mut from = 0;
     while from < size {
         progress(from, size);
@@ -57,6 +75,9 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
                 }
             })?;
             needs.deliveries.extend(event.deliveries());
+            if let Event::Inbox(inbox::Event::DeliveryAnswered(_)) = &event {
+                needs.callbacks.push(entry.position);
+            }
             let name = names.get(&entry.stream).cloned().unwrap_or_default();
             if !needs.streams.contains(&name) {
                 needs.streams.push(name.clone());
@@ -72,12 +93,17 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
         let mut streams: HashMap<String, StreamRow> = std::mem::take(&mut loaded.streams);
         let mut views = Views::default();
         views.add_loaded(&mut loaded);
+        let mut owed = Vec::new();
         for (name, at, event) in read {
             if let Some(stream) = streams.get_mut(&name) {
                 views.project(&event, stream, &mut accounts, at);
             }
+            if let Some(id) = callback(&event, at, &views, &loaded, &mut remade) {
+                owed.extend(remade.get(&id).cloned());
+            }
         }
         let mut batch = views.into_batch();
+        batch.callbacks = owed;
         // The content is gone already; a rebuild erases nothing.
         batch.erase.clear();
         batch.streams = streams.into_values().collect();
@@ -85,4 +111,42 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
     }
     store.end_rebuild().await?;
     Ok(size)
+}
+
+/// A callback that is owed and has no row gets one, as the entries about it tell;
+/// gives the delivery whose callback was made or changed.
+fn callback(
+    event: &Event,
+    at: At,
+    views: &Views,
+    loaded: &Loaded,
+    remade: &mut HashMap<Uuid, CallbackRow>,
+) -> Option<Uuid> {
+    match event {
+        Event::Inbox(inbox::Event::DeliveryAnswered(answered)) => {
+            let row = views.delivery(answered.delivery_id)?;
+            let is_owed = row.callback.is_some() && !loaded.callbacks.contains_key(&at.position);
+            let owed = is_owed.then(|| decide::owed_callback(at.position, row.id, at.time))?;
+            remade.insert(row.id, owed);
+            Some(row.id)
+        }
+        Event::Wake(wake::Event::WebhookAttempted(attempted)) => {
+            let row = remade.get_mut(&attempted.delivery_id)?;
+            row.attempts = attempted.attempt;
+            row.next_at = attempted.next_attempt_at;
+            row.last_error.clone_from(&attempted.error);
+            row.state = match attempted.outcome {
+                Outcome::Delivered => decide::DELIVERED,
+                Outcome::WillRetry => decide::OWED,
+                Outcome::GaveUp => decide::GAVE_UP,
+            };
+            Some(attempted.delivery_id)
+        }
+        Event::Wake(wake::Event::WebhookReplayed(replayed)) => {
+            let row = remade.get_mut(&replayed.delivery_id)?;
+            *row = decide::owed_callback(row.no, replayed.delivery_id, at.time);
+            Some(replayed.delivery_id)
+        }
+        _ => None,
+    }
 }

@@ -15,8 +15,8 @@ use uuid::Uuid;
 use crate::{
     StartFault,
     command::{Command, Reply},
-    core::Core,
-    decide, project, reached,
+    core::{self, Core},
+    decide, project, reached, rebuild,
     refusal::Refusal,
     shared::Shared,
     stage::Stage,
@@ -89,6 +89,8 @@ impl Writer {
         if shared.store.is_rebuilding().await? {
             return Err(StartFault::Unfinished);
         }
+        shared.store.check_start().await?;
+        core::check_streams(shared.store.as_ref()).await?;
         let core = Core::load(shared.store.as_ref()).await?;
         shared.clock.resume(core.last_time);
         let mut writer = Writer {
@@ -144,6 +146,43 @@ impl Writer {
             origin: key.name().to_owned(),
         };
         record_alone(&mut core, shared, "operator", restored.into()).await
+    }
+
+    /// Drops what comes after `prefix`, makes everything else anew from what is
+    /// left, and records which entries are missing and why.
+    pub async fn continue_log_from(
+        shared: &Shared,
+        prefix: store::Prefix,
+    ) -> Result<(), StartFault> {
+        let Some(head) = shared.store.head().await? else {
+            return Ok(());
+        };
+        let key = shared.keys.log.verifier();
+        let note = shared.keys.log.sign(&trail::Checkpoint {
+            origin: key.name().to_owned(),
+            size: prefix.size,
+            root: prefix.root,
+        });
+        let continued = account::event::LogContinued {
+            key: key.to_string(),
+            kept: prefix.size,
+            missing: prefix.signed.saturating_sub(prefix.size),
+            old_origin: head.note.lines().next().unwrap_or_default().to_owned(),
+            old_checkpoint: head.note,
+            origin: key.name().to_owned(),
+            reason: prefix.reason,
+            root: prefix.root,
+        };
+        let kept = store::HeadRow {
+            size: prefix.size,
+            last_time: prefix.last_time,
+            note,
+        };
+        shared.store.cut_log(prefix.size, kept).await?;
+        shared.store.mend_log().await?;
+        rebuild::rebuild(shared.store.as_ref(), &|_, _| {}).await?;
+        let mut core = Core::load(shared.store.as_ref()).await?;
+        record_alone(&mut core, shared, "operator", continued.into()).await
     }
 
     /// Records that the log's key changed; `shared` has the new one, which signs

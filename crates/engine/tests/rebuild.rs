@@ -64,7 +64,9 @@ impl Place {
         let keys = Keys::open(self.directory.path()).unwrap();
         let now = Arc::clone(&self.now);
         let setup = Setup {
-            store: store::open(self.directory.path()).await.unwrap(),
+            store: store::open(self.directory.path(), &keys.seal.row_seal())
+                .await
+                .unwrap(),
             vault: Vault::new(&keys.seal, &[]),
             keys,
             clock: Clock::new(move || Micros(now.load(Ordering::SeqCst))),
@@ -81,8 +83,10 @@ impl Place {
     /// rebuild makes of it.
     async fn stop_and_compare(&self, engine: Engine, context: &str) {
         engine.stop().await;
-        let store = store::open(self.directory.path()).await.unwrap();
         let keys = Keys::open(self.directory.path()).unwrap();
+        let store = store::open(self.directory.path(), &keys.seal.row_seal())
+            .await
+            .unwrap();
         let vault = Vault::new(&keys.seal, &[]);
         let key = keys.log.verifier();
         let verified =

@@ -181,7 +181,9 @@ impl World {
 async fn open(directory: &TempDir, now: &Arc<AtomicI64>, steady: &Arc<AtomicI64>) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
-    let store = store::open(directory.path()).await.unwrap();
+    let store = store::open(directory.path(), &keys.seal.row_seal())
+        .await
+        .unwrap();
     let [wall, steady] = [now, steady].map(|clock| {
         let clock = Arc::clone(clock);
         move || Micros(clock.load(Ordering::SeqCst))

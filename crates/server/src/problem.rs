@@ -235,7 +235,10 @@ impl From<store::Error> for Problem {
         tracing::error!(%error, "a read failed");
         match error {
             store::Error::Unavailable(_) | store::Error::Conflict => Problem::unavailable(),
-            store::Error::Damaged(_) | store::Error::TooNew { .. } => Problem::internal(),
+            store::Error::Damaged(_)
+            | store::Error::OtherSeal
+            | store::Error::Broken(_)
+            | store::Error::TooNew { .. } => Problem::internal(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod batch;
 mod error;
 mod query;
 mod rows;
+mod seal;
 pub mod sqlite;
 
 use std::{
@@ -33,19 +34,34 @@ pub use query::{
     Aside, EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
 };
 pub use rows::*;
+pub use seal::RowSeal;
 /// The files of a store in its directory: everything, and how far it was signed.
 pub use sqlite::{FILE, HEAD_FILE};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Opens the store in a data directory, creating it if it is not there.
-pub async fn open(directory: &Path) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(sqlite::Sqlite::open(directory)?))
+/// Opens the store in a data directory, creating it if it is not there. Rows
+/// that no entry proves are sealed with `seal`; a store whose rows were sealed
+/// with another is refused.
+pub async fn open(directory: &Path, seal: &RowSeal) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(sqlite::Sqlite::open(directory, seal)?))
 }
 
-/// Opens an existing store without writing to it.
-pub fn open_read_only(directory: &Path) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(sqlite::Sqlite::open_read_only(directory)?))
+/// Opens an existing store without writing to it. Without the seal nobody can
+/// tell whether the rows that no entry proves were changed.
+pub fn open_read_only(directory: &Path, seal: Option<&RowSeal>) -> Result<Arc<dyn Store>> {
+    Ok(Arc::new(sqlite::Sqlite::open_read_only(directory, seal)?))
+}
+
+/// Whether something was written to the store in a data directory.
+pub fn has_log(directory: &Path) -> Result<bool> {
+    sqlite::has_log(directory)
+}
+
+/// Seals the rows of a copy with another key: for a backup whose key is gone,
+/// and for a copy that is only compared with something.
+pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
+    sqlite::reseal(directory, seal)
 }
 
 /// Puts a backup into a data directory that has no store; gives the keys that
@@ -142,6 +158,26 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// A consistent copy of everything, while the writer goes on, with `keys`
     /// put into it under their names.
     async fn backup(&self, file: &Path, keys: Vec<(String, Vec<u8>)>) -> Result<()>;
+    /// The head of the log and the ends of its streams, of one moment.
+    async fn log_end(&self) -> Result<Option<LogEnd>>;
+    /// For each level of the tree from 1 on, a digest of the block roots that a
+    /// log of this size has ([`trail::verify::block_digest`]).
+    async fn block_digests(&self, size: u64) -> Result<Vec<Hash>>;
+    /// What a start must know about the store's own indices, at a cost that does
+    /// not grow with it.
+    async fn check_start(&self) -> Result<()>;
+    /// Holds the rows that neither the log nor a comparison of views proves
+    /// against what must be true of them.
+    async fn check_rows(&self) -> Result<RowCheck>;
+    /// Makes everything anew that follows from the headers of the entries: links,
+    /// numbers, hashes, ends of streams, block roots, the head's size and time.
+    /// Removes kept rows that somebody changed. Fails, and changes nothing, if
+    /// that does not give the root of the head's checkpoint.
+    async fn mend_log(&self) -> Result<Mended>;
+    /// The longest beginning of the log that holds; `None` if all of it does.
+    async fn sound_prefix(&self) -> Result<Option<Prefix>>;
+    /// Drops what comes after the first `size` entries, which end with `head`.
+    async fn cut_log(&self, size: u64, head: HeadRow) -> Result<()>;
     /// A digest of every view, to compare a rebuilt store with a live one.
     async fn view_digests(&self) -> Result<Vec<(String, Hash)>>;
 

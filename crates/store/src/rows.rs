@@ -65,6 +65,8 @@ pub struct EntryRef<'a> {
     pub entry_hash: Hash,
     pub facts_salt: &'a Salt,
     pub facts: &'a [u8],
+    /// The position of the entry before it in its stream.
+    pub prev: Option<u64>,
     pub parts: &'a [PartRow],
 }
 
@@ -190,4 +192,40 @@ pub struct IdempotencyRow {
     pub digest: Hash,
     pub delivery_id: Uuid,
     pub created_at: Micros,
+}
+
+/// Where the log ends, and each of its streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    pub head: HeadRow,
+    pub streams: Vec<trail::verify::StreamEnd>,
+}
+
+/// What a check of rows found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowCheck {
+    /// What is wrong, each with its table's name first.
+    pub wrong: Vec<String>,
+    /// Whether rows that carry a code were compared with it.
+    pub sealed_checked: bool,
+}
+
+/// What was made anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Tables whose rows had differed.
+    pub changed: Vec<String>,
+}
+
+/// The beginning of a log that holds, when not all of it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    pub size: u64,
+    pub root: Hash,
+    /// The time of its last entry.
+    pub last_time: Micros,
+    /// How many entries the log had when it was last signed, as far as is known.
+    pub signed: u64,
+    /// What is wrong after it.
+    pub reason: String,
 }

@@ -31,6 +31,10 @@ trait Backend {
     fn settle_ids(&self, world: World, many: u32) -> impl Future<Output = Arc<dyn Store>>;
 }
 
+fn seal() -> RowSeal {
+    RowSeal::new(&[7; 32])
+}
+
 struct Sqlite(tempfile::TempDir);
 
 impl Sqlite {
@@ -41,18 +45,18 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     async fn open(&self) -> Arc<dyn Store> {
-        store::open(self.0.path()).await.unwrap()
+        store::open(self.0.path(), &seal()).await.unwrap()
     }
 
     fn open_read_only(&self) -> Arc<dyn Store> {
-        store::open_read_only(self.0.path()).unwrap()
+        store::open_read_only(self.0.path(), Some(&seal())).unwrap()
     }
 
     async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
         let elsewhere = self.0.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
         let keys = store::restore(file, &elsewhere, false).unwrap();
-        (store::open(&elsewhere).await.unwrap(), keys)
+        (store::open(&elsewhere, &seal()).await.unwrap(), keys)
     }
 
     fn backup_file(&self) -> std::path::PathBuf {

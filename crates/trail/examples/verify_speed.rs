@@ -70,6 +70,7 @@ fn digest(base: usize, rows: &[Row], digests: &mut Digests) {
             header: &row.sealed.header,
             entry_hash: Some(row.sealed.entry_hash),
             prev_hash: Some(row.prev),
+            prev: None,
             parts: &[StoredPart {
                 name: &part.name,
                 salt: &part.salt,

@@ -10,6 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 use crate::{
     Hash, Header, Micros,
     entry::{self, FACTS, Salt},
+    erasure::Erasures,
     fault::{Fault, Reason},
     turn::Turn,
 };
@@ -26,6 +27,9 @@ pub struct StoredEntry<'a> {
     pub entry_hash: Option<Hash>,
     /// Compared when given; `Some(None)` says that nothing stands before.
     pub prev_hash: Option<Option<Hash>>,
+    /// The position of the entry before it in its stream. Compared when given;
+    /// `Some(None)` says that nothing stands before.
+    pub prev: Option<Option<u64>>,
     /// Those that were not erased.
     pub parts: &'a [StoredPart<'a>],
 }
@@ -49,6 +53,7 @@ pub(crate) struct Digested {
     pub local_hash: Hash,
     pub entry_hash: Option<Hash>,
     pub prev_hash: Option<Option<Hash>>,
+    pub prev: Option<Option<u64>>,
     pub parts: u32,
     pub erased: u32,
 }
@@ -69,6 +74,7 @@ pub struct Digests {
     pub(crate) workspaces: Vec<Names>,
     /// Turns of the log, with the number of their entry in this batch.
     pub(crate) turns: Vec<(usize, Turn)>,
+    pub(crate) erasures: Erasures,
     /// Comes after all entries.
     pub(crate) fault: Option<Fault>,
 }
@@ -96,6 +102,16 @@ impl Digests {
             Ok(digested) => self.entries.push(digested),
             Err(reason) => self.refuse(entry, reason),
         }
+    }
+
+    /// Notes what an entry says of erased content, its own or others'. For
+    /// readers to whom an absent part means an erased one.
+    pub fn note_erasures(&mut self, entry: &StoredEntry<'_>, header: &Header<'_>) {
+        let facts = entry.parts.iter().find(|part| part.name == FACTS);
+        let facts = facts.map_or(b"".as_slice(), |facts| facts.bytes);
+        let is_bare = entry.parts.len() < header.parts.len();
+        self.erasures
+            .note(entry.position, &header.event_type, facts, is_bare);
     }
 
     /// Ends the batch with a fault found while reading.
@@ -149,6 +165,7 @@ impl Digests {
             local_hash: entry::local_hash(entry.header),
             entry_hash: entry.entry_hash,
             prev_hash: entry.prev_hash,
+            prev: entry.prev,
             parts: header.parts.len() as u32,
             erased: (header.parts.len() - entry.parts.len()) as u32,
         })

@@ -146,8 +146,10 @@ impl Chunk {
                 header: entry.header,
                 entry_hash: Some(entry.entry_hash),
                 prev_hash: Some(entry.prev_hash),
+                prev: None,
                 parts: &entry.present(),
             };
+            digests.note_erasures(&stored, &header);
             digests.push_read(&stored, &header);
             if digests.failed() {
                 return;

@@ -48,6 +48,11 @@ pub enum Reason {
     PrevHashDiffers,
     #[error("its content does not give the hash stored with it, {stored}")]
     EntryHashDiffers { stored: Hash },
+    #[error("the store says that the entry before it in its stream is {}, and it is {}", shown(.found), shown(.expected))]
+    PrevDiffers {
+        found: Option<u64>,
+        expected: Option<u64>,
+    },
     #[error("its time is not later than {after}, the time of the entry before it")]
     TimeNotLater { after: Micros },
     #[error("its number in its workspace's chain should be {expected}")]
@@ -59,6 +64,10 @@ pub enum Reason {
     Rotation(#[from] RotationFault),
     #[error("it says that the log was restored from one that is not the log before it")]
     RestoredFromOther,
+    #[error("it says that the log goes on from another place than this")]
+    ContinuedElsewhere,
+    #[error("content was cut out of it, and no entry says that a rule erased it")]
+    ContentCut,
 
     // The log against checkpoints.
     #[error("the log ends here, but its checkpoint counts {size} entries")]
@@ -95,6 +104,10 @@ pub enum Reason {
     Unread(String),
 }
 
+fn shown(position: &Option<u64>) -> String {
+    position.map_or("none".to_owned(), |position| position.to_string())
+}
+
 impl Reason {
     pub fn code(&self) -> &'static str {
         match self {
@@ -108,7 +121,10 @@ impl Reason {
             Reason::TurnMalformed => "turn_malformed",
             Reason::Rotation(fault) => fault.code(),
             Reason::RestoredFromOther => "restored_from_other",
+            Reason::ContinuedElsewhere => "continued_elsewhere",
+            Reason::ContentCut => "part_missing",
             Reason::OutOfPlace { .. } => "out_of_place",
+            Reason::PrevDiffers { .. } => "prev_differs",
             Reason::SeqBroken { .. } => "seq_broken",
             Reason::PrevHashDiffers => "prev_hash_differs",
             Reason::EntryHashDiffers { .. } => "entry_hash_differs",

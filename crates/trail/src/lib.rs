@@ -14,6 +14,7 @@ pub mod checkpoint;
 mod cursor;
 pub mod digest;
 pub mod entry;
+pub mod erasure;
 pub mod export;
 pub mod export_reader;
 pub mod fault;

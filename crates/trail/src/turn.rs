@@ -18,6 +18,9 @@ pub(crate) enum Turn {
     Rotated(Rotation),
     /// Goes on under another key, from the log of this checkpoint.
     Restored(VerifierKey, Checkpoint),
+    /// Goes on under another key after its first entries, because those that
+    /// came after them do not hold.
+    Continued(VerifierKey, Continued),
 }
 
 #[derive(Deserialize)]
@@ -31,6 +34,23 @@ struct Restored {
     old_checkpoint: String,
 }
 
+/// Where a log goes on, and what its last checkpoint said of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Continued {
+    kept: u64,
+    root: Hash,
+    old: Checkpoint,
+}
+
+#[derive(Deserialize)]
+struct ContinuedFacts {
+    key: String,
+    kept: u64,
+    missing: u64,
+    old_checkpoint: String,
+    root: Hash,
+}
+
 impl Turn {
     /// `None` for an entry about anything else.
     pub fn read(event_type: &str, facts: &[u8]) -> Result<Option<Turn>, Reason> {
@@ -38,6 +58,7 @@ impl Turn {
             "log_started" => Turn::started(facts),
             "log_key_rotated" => serde_json::from_slice(facts).ok().map(Turn::Rotated),
             "log_restored" => Turn::restored(facts),
+            "log_continued" => Turn::continued(facts),
             _ => return Ok(None),
         };
         turn.ok_or(Reason::TurnMalformed).map(Some)
@@ -52,6 +73,17 @@ impl Turn {
         let restored: Restored = serde_json::from_slice(facts).ok()?;
         let old = Checkpoint::unsigned(&restored.old_checkpoint)?;
         Some(Turn::Restored(restored.key.parse().ok()?, old))
+    }
+
+    fn continued(facts: &[u8]) -> Option<Turn> {
+        let facts: ContinuedFacts = serde_json::from_slice(facts).ok()?;
+        let old = Checkpoint::unsigned(&facts.old_checkpoint)?;
+        let (kept, root) = (facts.kept, facts.root);
+        if facts.missing != old.size.saturating_sub(kept) {
+            return None;
+        }
+        let continued = Continued { kept, root, old };
+        Some(Turn::Continued(facts.key.parse().ok()?, continued))
     }
 }
 
@@ -73,6 +105,18 @@ impl Trust {
                 return Err(Reason::RestoredFromOther);
             }
             Turn::Restored(key, _) => key.clone(),
+            Turn::Continued(key, continued) => {
+                let Continued {
+                    kept,
+                    root: said,
+                    old,
+                } = continued;
+                let is_here = (*kept, *said) == (size, root);
+                if !is_here || (old.size == size && old.root != root) {
+                    return Err(Reason::ContinuedElsewhere);
+                }
+                key.clone()
+            }
             Turn::Rotated(rotation) => {
                 let (old, new) = rotation.verify()?;
                 if self.named.as_ref().is_some_and(|named| *named != old) {

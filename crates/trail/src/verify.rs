@@ -12,9 +12,10 @@ use crate::{
     checkpoint::{Checkpoint, CheckpointFault},
     digest::{Digested, Digests, LocalLink, Names, StoredEntry},
     entry,
+    erasure::Erasures,
     fault::{Fault, Reason},
     key::VerifierKey,
-    merkle::{Frontier, leaf_hash},
+    merkle::{Frontier, Subtree, leaf_hash},
     rotation::Keyring,
     turn::Trust,
 };
@@ -33,6 +34,34 @@ pub struct Report {
     pub kept: u64,
 }
 
+/// Where one stream ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamEnd {
+    pub name: String,
+    pub next_seq: u64,
+    pub head: Option<Hash>,
+    /// The position of its last entry.
+    pub last: Option<u64>,
+}
+
+/// What a store must keep beside entries that hold: where each stream ends, and
+/// the roots of complete blocks of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub streams: Vec<StreamEnd>,
+    /// For each level from 1 on, what [`block_digest`] gives over its roots.
+    pub blocks: Vec<Hash>,
+}
+
+/// Adds the root of the next complete block to a digest of its level's roots,
+/// which starts as [`Hash::ZERO`].
+pub fn block_digest(before: Hash, index: u64, root: &Hash) -> Hash {
+    Hash::of(
+        "wakeful/blocks/1",
+        &[&before.0, &index.to_be_bytes(), &root.0],
+    )
+}
+
 /// Checks a whole log from position 0.
 #[derive(Debug, Default)]
 pub struct Verifier {
@@ -48,6 +77,9 @@ pub struct Verifier {
     erased: u64,
     times: Option<(Micros, Micros)>,
     origins: Vec<String>,
+    erasures: Erasures,
+    /// For each level from 1 on, a digest of the roots of its complete blocks.
+    blocks: Vec<Hash>,
     trust: Trust,
 }
 
@@ -63,6 +95,8 @@ struct Stream {
 struct Chain {
     next: u64,
     head: Option<Hash>,
+    /// The position of its last entry.
+    last: Option<u64>,
 }
 
 impl Verifier {
@@ -105,6 +139,21 @@ impl Verifier {
         self.tree.root()
     }
 
+    /// What a store keeps beside the entries linked so far.
+    pub fn kept(&self) -> Kept {
+        let streams = self.names.names().iter().zip(&self.streams);
+        let end = |(name, stream): (&std::sync::Arc<str>, &Stream)| StreamEnd {
+            name: name.to_string(),
+            next_seq: stream.chain.next,
+            head: stream.chain.head,
+            last: stream.chain.last,
+        };
+        Kept {
+            streams: streams.map(end).collect(),
+            blocks: self.blocks.clone(),
+        }
+    }
+
     /// Checks the next entry: digest and link in one.
     pub fn entry(&mut self, entry: &StoredEntry<'_>) -> Result<(), Fault> {
         let mut batch = Digests::new();
@@ -135,6 +184,7 @@ impl Verifier {
             })?;
             self.compare_kept()?;
         }
+        self.erasures.add(&batch.erasures);
         match &batch.fault {
             None => Ok(()),
             Some(fault) if fault.position == self.size() => Err(fault.clone()),
@@ -188,6 +238,12 @@ impl Verifier {
         if entry.prev_hash.is_some_and(|prev| prev != chain.head) {
             return Err(Reason::PrevHashDiffers);
         }
+        if let Some(found) = entry.prev.filter(|prev| *prev != chain.last) {
+            return Err(Reason::PrevDiffers {
+                found,
+                expected: chain.last,
+            });
+        }
         let hash = entry::entry_hash(chain.head, entry.seq, entry.local_hash);
         if let Some(stored) = entry.entry_hash.filter(|stored| *stored != hash) {
             return Err(Reason::EntryHashDiffers { stored });
@@ -201,11 +257,20 @@ impl Verifier {
         *chain = Chain {
             next: entry.seq + 1,
             head: Some(hash),
+            last: Some(entry.position),
         };
         self.times = Some((self.times.map_or(entry.time, |times| times.0), entry.time));
         self.parts += u64::from(entry.parts);
         self.erased += u64::from(entry.erased);
-        self.tree.push(leaf_hash(&hash), |_| {});
+        let blocks = &mut self.blocks;
+        self.tree.push(leaf_hash(&hash), |block| {
+            let Subtree { level, index, hash } = block;
+            let place = usize::from(level) - 1;
+            if blocks.len() <= place {
+                blocks.resize(place + 1, Hash::ZERO);
+            }
+            blocks[place] = block_digest(blocks[place], index, &hash);
+        });
         Ok(())
     }
 
@@ -249,6 +314,9 @@ impl Verifier {
         if self.tree.root() != checkpoint.root {
             return Err(Reason::RootDiffers.at(self.vouched));
         }
+        if let Some(position) = self.erasures.first_cut() {
+            return Err(Reason::ContentCut.at(position));
+        }
         Ok(Report {
             checkpoint: checkpoint.clone(),
             streams: self.streams.len() as u64,
@@ -275,6 +343,7 @@ impl Chain {
         *self = Chain {
             next: local.seq + 1,
             head: Some(hash),
+            last: None,
         };
         Ok(())
     }

@@ -64,6 +64,7 @@ fn verify(rows: &[Row], log: &Log) -> Result<u64, Fault> {
             header: &row.header,
             entry_hash: row.entry_hash,
             prev_hash: row.prev_hash,
+            prev: None,
             parts: &parts,
         })?;
     }
@@ -235,6 +236,7 @@ fn more_entries_than_the_checkpoint_counts_are_named() {
                 header: &row.header,
                 entry_hash: None,
                 prev_hash: None,
+                prev: None,
                 parts: &parts,
             })
             .unwrap();

@@ -97,3 +97,63 @@ fn a_restored_log_begins_with_the_one_it_says_it_was_restored_from() {
     assert_eq!(code(&restored(&other)), (7, "restored_from_other"));
     assert_eq!(code(&restored("nothing")), (7, "turn_malformed"));
 }
+
+#[test]
+fn a_log_that_goes_on_after_a_damage_says_from_where() {
+    let continued = |kept: u64, missing: u64, size: usize, root: trail::Hash| {
+        let mut log = Log::sample();
+        let mut old = log.checkpoint(7);
+        old.size = size as u64;
+        let facts = serde_json::json!({
+            "key": log.key.verifier().to_string(), "kept": kept, "missing": missing,
+            "old_checkpoint": log.key.sign(&old), "old_origin": ORIGIN, "origin": ORIGIN,
+            "reason": "entry 7 is not there", "root": root,
+        });
+        log.turn("log_continued", &facts.to_string());
+        log
+    };
+    let root = Log::sample().checkpoint(7).root;
+    // The checkpoint counted more, or as many, or fewer.
+    verify(&continued(7, 13, 20, root)).unwrap();
+    verify(&continued(7, 0, 7, root)).unwrap();
+    verify(&continued(7, 0, 5, root)).unwrap();
+    assert_eq!(
+        code(&continued(6, 14, 20, root)),
+        (7, "continued_elsewhere")
+    );
+    let zero = trail::Hash::ZERO;
+    assert_eq!(
+        code(&continued(7, 13, 20, zero)),
+        (7, "continued_elsewhere")
+    );
+    assert_eq!(code(&continued(7, 12, 20, root)), (7, "turn_malformed"));
+}
+
+#[test]
+fn content_of_a_delivery_is_absent_only_if_an_entry_says_that_it_was_erased() {
+    let delivered = |erased: &[&'static str]| {
+        let mut log = Log::sample();
+        let part = |name: &'static str, bytes: &str| trail::Part {
+            name: name.into(),
+            salt: [9; 32],
+            bytes: bytes.as_bytes().to_vec(),
+        };
+        let facts = r#"{"delivery_id":"d1"}"#;
+        let parts = vec![part("facts", facts), part("details", "text")];
+        log.add("agent/a", None, "delivery_received", parts, erased);
+        log
+    };
+    verify(&delivered(&[])).unwrap();
+    let mut log = delivered(&["details"]);
+    assert_eq!(code(&log), (7, "part_missing"));
+    log.turn(
+        "content_erased",
+        r#"{"delivery_ids":["d2"],"retention_days":0}"#,
+    );
+    assert_eq!(code(&log), (7, "part_missing"));
+    log.turn(
+        "content_erased",
+        r#"{"delivery_ids":["d1"],"retention_days":0}"#,
+    );
+    verify(&log).unwrap();
+}

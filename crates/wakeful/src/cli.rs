@@ -468,9 +468,9 @@ pub enum Trail {
         /// A checkpoint that was kept: finds rollback and rewriting
         #[arg(long, value_name = "FILE")]
         since: Vec<PathBuf>,
-        /// Also compare what requests are answered from with what the trail
-        /// says, on a copy
-        #[arg(long, conflicts_with = "file")]
+        /// Accepted and without effect: what requests are answered from is always
+        /// compared with what the trail says, on a copy
+        #[arg(long, conflicts_with = "file", hide = true)]
         views: bool,
     },
     /// Write the whole log as a self-contained file
@@ -489,8 +489,11 @@ pub enum Trail {
     Key,
     /// Sign the log with a new key from now on; the server must not run
     RotateKey,
-    /// Make the views anew from the trail; the server must not run
+    /// Make everything that follows from the entries anew; the server must not run
     Rebuild,
+    /// Go on from the entries that hold, under a new origin, when the log itself
+    /// is damaged; the server must not run
+    Continue,
 }
 
 #[derive(Debug, Args)]

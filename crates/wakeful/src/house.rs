@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use engine::{
     Clock, Engine, Keys, Setup, Vault,
     keys::{self, Seed},
 };
+use store::RowSeal;
 use trail::{VerifierKey, rotation::Rotation};
 
 /// How long a command that has the directory to itself waits for its own readers
@@ -99,7 +100,13 @@ pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
         // Opening it would remove a write-ahead log that belongs to it.
         refuse_second_log(directory)?;
     }
-    let store = store::open(directory)
+    // Only data that nothing was written to yet may get new keys.
+    let seal_key = directory.join(keys::DIRECTORY).join(keys::SEAL_KEY);
+    if !seal_key.exists() && has_log(directory) {
+        return Err(needed(&seal_key));
+    }
+    let seal = keys::open_seal(directory).context("could not open the keys")?;
+    let store = store::open(directory, &seal.row_seal())
         .await
         .context("could not open the data")?;
     finish_rotation(directory, store.as_ref()).await?;
@@ -109,15 +116,19 @@ pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
         let keys = Keys::begin(directory).context("could not make the keys")?;
         return Ok(setup_with(keys, store, &body));
     }
-    // Only data that nothing was written to yet may get new keys.
-    if let Some(file) = keys::missing(directory) {
-        bail!(
-            "{} is missing, and the data needs it: put it back from where the keys are kept. \
-             Without it, `wakeful backup` and `wakeful restore` make a new log of the same data",
-            file.display()
-        );
+    match keys::missing(directory) {
+        Some(file) => Err(needed(&file)),
+        None => setup_of(directory, store, &body),
     }
-    setup_of(directory, store, &body)
+}
+
+/// Why there is no start without a key.
+fn needed(file: &Path) -> anyhow::Error {
+    anyhow!(
+        "{} is missing, and the data needs it: put it back from where the keys are kept. \
+         Without it, `wakeful backup` and `wakeful restore` make a new log of the same data",
+        file.display()
+    )
 }
 
 /// A log and its key begin together. Where there is a key, or a head that was
@@ -136,6 +147,17 @@ fn refuse_second_log(directory: &Path) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether a data directory may hold a log already.
+fn has_log(directory: &Path) -> bool {
+    directory.join(store::FILE).exists() && store::has_log(directory).unwrap_or(true)
+}
+
+/// The key of rows in a data directory, if it is there and can be read.
+pub fn row_seal(directory: &Path) -> Option<RowSeal> {
+    let file = directory.join(keys::DIRECTORY).join(keys::SEAL_KEY);
+    keys::read_seal(&file).ok().map(|seed| seed.row_seal())
 }
 
 /// The same, on a store that is open already.

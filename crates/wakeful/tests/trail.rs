@@ -587,13 +587,10 @@ async fn rebuilding_changes_nothing_and_mends_what_was_changed() {
         "UPDATE deliveries SET status = 1, answered_by = 'eve' WHERE status = 3;
          DELETE FROM history; UPDATE blocks SET n = n + 5; DELETE FROM accounts WHERE kind = 'agent';",
     );
-    assert_eq!(
-        verify(house.data(), &[]).0,
-        0,
-        "the trail itself is untouched"
-    );
-    let (code, said) = verify(house.data(), &["--views"]);
-    assert_eq!((code, &said["code"]), (3, &json!("views_differ")));
+    for more in [&[][..], &["--views"]] {
+        let (code, said) = verify(house.data(), more);
+        assert_eq!((code, &said["code"]), (3, &json!("views_differ")));
+    }
     let rebuilt = house.json(&["trail", "rebuild"]);
     assert_eq!(
         rebuilt["changed"],
@@ -766,4 +763,182 @@ async fn the_logs_key_is_handed_over_by_an_entry_that_both_keys_sign() {
     let facts = &entries["entries"][0]["facts"];
     let rotation: trail::rotation::Rotation = serde_json::from_value(facts.clone()).unwrap();
     assert!(rotation.verify().is_ok());
+}
+
+/// Content that is made null in one line of an export.
+fn cut(line: &str, name: &str) -> Option<String> {
+    let start = line.find(&format!("\"{name}\":{{\"bytes\":"))? + name.len() + 3;
+    let end = start + line[start..].find('}')? + 1;
+    Some(format!("{}null{}", &line[..start], &line[end..]))
+}
+
+#[tokio::test]
+async fn content_that_was_cut_out_of_an_export_is_named_by_both_verifiers() {
+    let (mut house, id) = lived_in().await;
+    let key = log_key(&house);
+    let (_directory, file) = beside("empty", b"");
+    let file = file.with_file_name("export.jsonl");
+    house.json(&["trail", "export", file.to_str().unwrap()]);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    for name in ["details", "feedback", "edited_content"] {
+        let lines: Vec<&str> = whole.lines().collect();
+        let at = lines.iter().position(|line| cut(line, name).is_some());
+        let at = at.unwrap();
+        let shorter = cut(lines[at], name).unwrap();
+        let mut changed = lines.clone();
+        changed[at] = &shorter;
+        std::fs::write(&file, changed.join("\n") + "\n").unwrap();
+        let (code, said) = verify(house.data(), &[file.to_str().unwrap(), "--key", &key]);
+        assert_eq!((code, &said["code"]), (3, &json!("part_missing")), "{name}");
+        let detail = said["detail"].as_str().unwrap();
+        assert!(
+            detail.starts_with(&format!("entry {}:", at - 1)),
+            "{detail}"
+        );
+        assert!(
+            !verify_with_python(&file, &key),
+            "Python accepts it without {name}"
+        );
+    }
+    // What a rule or an owner erased is no fault.
+    house.serve().await;
+    let ann = house.user("eve", "owner");
+    let erased = house
+        .send(
+            "DELETE",
+            &format!("/api/v1/inbox/{id}/content"),
+            Some(&ann),
+            None,
+        )
+        .await;
+    assert_eq!(erased.status, 204);
+    house.stop();
+    std::fs::remove_file(&file).unwrap();
+    house.json(&["trail", "export", file.to_str().unwrap()]);
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("\"details\":null")
+    );
+    let (code, said) = verify(house.data(), &[file.to_str().unwrap(), "--key", &key]);
+    assert_eq!(code, 0, "{said}");
+    assert!(verify_with_python(&file, &key));
+}
+
+#[tokio::test]
+async fn a_changed_id_never_answers_for_another_delivery() {
+    let (mut house, ann) = House::start().await;
+    let key = house.key("writer");
+    let rename = house
+        .deliver(&key, "writer", json!({ "headline": "Rename a file" }))
+        .await;
+    let delete = json!({ "headline": "Delete the production database" });
+    let delete = house.deliver(&key, "writer", delete).await;
+    house.stop();
+    // As if both had been settled, and then one made to lead to the other.
+    run(
+        &database(house.data()),
+        "INSERT INTO ids SELECT id, no FROM deliveries;
+         UPDATE settled SET next = (SELECT max(no) + 1 FROM deliveries);
+         UPDATE ids SET no = (SELECT no FROM deliveries WHERE headline LIKE 'Delete%')
+         WHERE no = (SELECT no FROM deliveries WHERE headline LIKE 'Rename%');",
+    );
+    let (code, said) = verify(house.data(), &[]);
+    assert_eq!((code, &said["code"]), (3, &json!("rows_differ")));
+    assert!(said["detail"].as_str().unwrap().contains("ids:"), "{said}");
+    house.serve().await;
+    let approve = json!({ "status": "approved" });
+    let answered = house.respond(&ann, &rename, approve.clone()).await;
+    assert_eq!(answered.status, 404, "{:?}", answered.json());
+    assert_eq!(house.response(&key, &delete).await["status"], "pending");
+    house.stop();
+    house.json(&["trail", "rebuild"]);
+    assert_eq!(verify(house.data(), &[]).0, 0);
+    house.serve().await;
+    assert_eq!(house.respond(&ann, &rename, approve).await.status, 200);
+    assert_eq!(house.response(&key, &delete).await["status"], "pending");
+}
+
+#[tokio::test]
+async fn a_changed_end_of_a_stream_or_of_the_log_is_not_built_upon() {
+    let (mut house, _) = lived_in().await;
+    let end = "UPDATE streams SET next_seq = next_seq + 1 WHERE name = 'agent/writer'";
+    for (change, table) in [
+        (end, "streams"),
+        (
+            "UPDATE streams SET head = (SELECT entry_hash FROM entries WHERE position = 1) WHERE name = 'agent/writer'",
+            "streams",
+        ),
+        (
+            "UPDATE streams SET last = 1 WHERE name = 'agent/writer'",
+            "streams",
+        ),
+    ] {
+        run(&database(house.data()), change);
+        let (code, said) = verify(house.data(), &[]);
+        assert_eq!(
+            (code, &said["code"]),
+            (3, &json!("rows_differ")),
+            "{change}"
+        );
+        assert!(said["detail"].as_str().unwrap().contains(table), "{said}");
+        let refusal = house.try_serve(&[]).await.unwrap_err();
+        assert!(refusal.contains("wakeful trail rebuild"), "{refusal}");
+        house.json(&["trail", "rebuild"]);
+        assert_eq!(verify(house.data(), &[]).0, 0, "{change}");
+    }
+    // The head is mended by what was signed: no stamps of another century, and a
+    // size that was made up does not keep anyone reading.
+    for change in [
+        "UPDATE head SET last_time = last_time + 1000000000000000",
+        "UPDATE head SET size = 1000000000000000",
+    ] {
+        run(&database(house.data()), change);
+        let (code, said) = verify(house.data(), &[]);
+        assert_eq!(code, 3, "{change}");
+        assert!(said["detail"].as_str().unwrap().contains("head"), "{said}");
+        house.serve().await;
+        house.stop();
+        assert_eq!(verify(house.data(), &[]).0, 0, "{change}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_log_goes_on_under_a_new_origin_and_says_what_is_missing() {
+    let (mut house, _) = lived_in().await;
+    let old_key = log_key(&house);
+    let nothing = house.command(&["trail", "continue"], &[]);
+    assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
+    let size = verify(house.data(), &[]).1["entries"].as_i64().unwrap();
+    let at = size - 4;
+    flip(&database(house.data()), "entries", "facts", "position", at);
+    let broken = house.command(&["trail", "rebuild"], &[]);
+    let said = String::from_utf8_lossy(&broken.stderr).into_owned();
+    assert!(said.contains("wakeful trail continue"), "{said}");
+
+    let continued = house.json(&["trail", "continue"]);
+    assert_eq!(continued["kept"], at);
+    let (code, said) = verify(house.data(), &[]);
+    assert_eq!(
+        (code, said["entries"].as_i64()),
+        (0, Some(at + 1)),
+        "{said}"
+    );
+    assert_ne!(log_key(&house), old_key);
+    house.serve().await;
+    let eve = house.user("eve", "owner");
+    let entries = house
+        .get("/api/v1/trail?event_type=log_continued", &eve)
+        .await
+        .json();
+    let facts = &entries["entries"][0]["facts"];
+    assert_eq!((&facts["kept"], &facts["missing"]), (&json!(at), &json!(4)));
+    assert!(facts["reason"].as_str().unwrap().contains(&at.to_string()));
+    house.stop();
+    let (_directory, file) = beside("empty", b"");
+    let file = file.with_file_name("export.jsonl");
+    house.json(&["trail", "export", file.to_str().unwrap()]);
+    let key = log_key(&house);
+    house.json(&["trail", "verify", file.to_str().unwrap(), "--key", &key]);
+    assert!(verify_with_python(&file, &key));
 }

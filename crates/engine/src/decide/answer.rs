@@ -3,7 +3,7 @@
 
 use account::Role;
 use inbox::{Answer, Person, Standing};
-use store::{CallbackRow, DeliveryRow};
+use store::DeliveryRow;
 use trail::Micros;
 use uuid::Uuid;
 
@@ -80,15 +80,8 @@ fn texts(answer: Answer) -> Vec<(&'static str, Vec<u8>)> {
 fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
     stage.answered.push(row.id);
     if row.callback.is_some() {
-        stage.changes.callbacks.push(CallbackRow {
-            no: position,
-            delivery_id: row.id,
-            webhook_id: format!("msg_{}", row.id.simple()),
-            attempts: 0,
-            state: callback::OWED,
-            next_at: Some(stage.now),
-            last_error: None,
-        });
+        let owed = callback::owed(position, row.id, stage.now);
+        stage.changes.callbacks.push(owed);
     }
 }
 

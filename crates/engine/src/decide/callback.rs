@@ -21,6 +21,19 @@ pub const GAVE_UP: u8 = 2;
 /// The receiver says that it is gone for good.
 const GONE: u16 = 410;
 
+/// A callback that nobody has tried to send yet.
+pub fn owed(no: u64, delivery_id: Uuid, now: trail::Micros) -> CallbackRow {
+    CallbackRow {
+        no,
+        delivery_id,
+        webhook_id: format!("msg_{}", delivery_id.simple()),
+        attempts: 0,
+        state: OWED,
+        next_at: Some(now),
+        last_error: None,
+    }
+}
+
 pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal> {
     let row = stage
         .callbacks

@@ -5,6 +5,7 @@ mod callback;
 mod deliver;
 mod rest;
 
+pub use callback::{DELIVERED, GAVE_UP, OWED, owed as owed_callback};
 pub use rest::{SIGN_IN_TRIES, device_name, password_name, secret_name};
 
 use store::Needs;

@@ -34,6 +34,7 @@ impl Chain {
             header: &record.sealed.header,
             entry_hash: Some(record.sealed.entry_hash),
             prev_hash: Some(record.prev),
+            prev: None,
             parts: &parts,
         };
         let verified = self.verifier.entry(&stored);

@@ -6,8 +6,8 @@ use rusqlite::{Connection, params, types::ValueRef};
 use trail::Hash;
 
 use crate::{
-    Error, Result,
-    sqlite::{FILE, create_private, failed, schema},
+    Error, Result, RowSeal,
+    sqlite::{FILE, create_private, failed, schema, sealed},
 };
 
 /// Names of keys inside a backup.
@@ -41,9 +41,18 @@ pub fn restore(
         false => create_private(&target).and_then(|()| copy_bytes(file, &target)),
     };
     placed.map_err(|error| Error::Unavailable(Box::new(error)))?;
-    let mut connection = Connection::open(&target).map_err(failed)?;
-    schema::migrate(&mut connection)?;
+    let connection = Connection::open(&target).map_err(failed)?;
     take_keys(&connection, with_seal_key).map_err(failed)
+}
+
+/// Seals the rows of a copy that were sealed with another key, or with none.
+pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
+    let mut connection = Connection::open(directory.join(FILE)).map_err(failed)?;
+    sealed::register(&connection, Some(seal.clone())).map_err(failed)?;
+    schema::migrate(&mut connection)?;
+    let transaction = connection.transaction().map_err(failed)?;
+    sealed::seal_all(&transaction).map_err(failed)?;
+    transaction.commit().map_err(failed)
 }
 
 fn copy_bytes(from: &Path, to: &Path) -> std::io::Result<u64> {

@@ -19,12 +19,19 @@ use rusqlite::{
 };
 use uuid::Uuid;
 
-use crate::{AnswerRow, DeliveryRow, sqlite::records};
+use crate::{
+    AnswerRow, DeliveryRow, Error, Result,
+    sqlite::{failed, records},
+};
 
 /// So many are gathered before they move; about 2 MiB of memory.
-const GATHERED: usize = 32_768;
+pub const GATHERED: usize = 32_768;
 /// So many move in one transaction: a few milliseconds.
 const STEP: usize = 2048;
+
+/// Finds the boundary if it is not just behind a delivery that is in the B-tree.
+const LAST_SETTLED_ASTRAY: &str = "SELECT 1 FROM settled WHERE next <> 0 AND NOT EXISTS (
+    SELECT 1 FROM deliveries d JOIN ids i ON i.id = d.id AND i.no = d.no WHERE d.no = next - 1)";
 
 #[derive(Debug)]
 pub struct Ids {
@@ -40,6 +47,21 @@ struct Moving {
 }
 
 impl Ids {
+    /// Refuses a boundary that cannot be: below it everything is in the B-tree,
+    /// and deliveries that are neither there nor here would not be found.
+    pub fn check_boundary(connection: &Connection) -> Result<()> {
+        let astray = connection
+            .prepare(LAST_SETTLED_ASTRAY)
+            .and_then(|mut find| find.exists([]))
+            .map_err(failed)?;
+        if astray {
+            let what = "settled: the index of ids does not reach as far as it says; \
+                        run `wakeful trail rebuild`";
+            return Err(Error::Damaged(what.to_owned()));
+        }
+        Ok(())
+    }
+
     pub fn load(connection: &Connection) -> rusqlite::Result<Ids> {
         let mut find = connection.prepare(
             "SELECT id, no FROM deliveries WHERE no >= (SELECT next FROM settled) ORDER BY no",
@@ -162,14 +184,24 @@ pub fn delivery(
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<DeliveryRow>> {
     let found = Found::by(id, recent);
-    connection
+    let row = connection
         .prepare_cached(&format!(
             "SELECT {} FROM deliveries WHERE no = {}",
             records::DELIVERY,
             found.no
         ))?
         .query_row([found.key], records::delivery)
-        .optional()
+        .optional()?;
+    Ok(row.filter(|row| is_the_one(id, row.id)))
+}
+
+/// Whether a row that was found is the delivery that was asked for. What is not
+/// is not given: nothing is shown or decided in the name of another delivery.
+fn is_the_one(asked: Uuid, found: Uuid) -> bool {
+    if asked != found {
+        tracing::error!(%asked, %found, "the index of ids leads to another delivery; run `wakeful trail rebuild`");
+    }
+    asked == found
 }
 
 /// Deliveries whose ids are in a range, in the order of their ids: those that
@@ -237,5 +269,5 @@ pub fn answer(
             records::add_text(answer, row, records::ANSWER_COLUMNS)?;
         }
     }
-    Ok(answer)
+    Ok(answer.filter(|answer| is_the_one(id, answer.id)))
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery,
-    sqlite::{records, search},
+    sqlite::{records, sealed, search},
 };
 
 const LOOKED_AT: usize = 2000;
@@ -76,8 +76,11 @@ fn latest(
         None => (None, 0),
     };
     // Nobody has no name, and has put nothing aside.
-    let in_sight =
-        "NOT EXISTS (SELECT 1 FROM snoozed WHERE name = ?5 AND delivery = no AND until > ?6)";
+    let in_sight = format!(
+        "NOT EXISTS (SELECT 1 FROM snoozed WHERE name = ?5 AND delivery = no AND until > ?6
+         AND {})",
+        sealed::SNOOZED
+    );
     for status in or_all(&filter.statuses) {
         match filter.stream {
             Some(agent) => {
@@ -115,11 +118,12 @@ fn put_aside(
     before: i64,
     enough: usize,
 ) -> rusqlite::Result<Vec<Place>> {
-    let mut find = connection.prepare_cached(
-        "SELECT d.changed_at, d.no FROM snoozed s CROSS JOIN deliveries d ON d.no = s.delivery
-         WHERE s.name = ?1 AND s.until > ?2 AND d.changed_at < ?3
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT d.changed_at, d.no FROM snoozed CROSS JOIN deliveries d ON d.no = snoozed.delivery
+         WHERE snoozed.name = ?1 AND snoozed.until > ?2 AND d.changed_at < ?3 AND {}
          ORDER BY d.changed_at DESC LIMIT ?4",
-    )?;
+        sealed::SNOOZED
+    ))?;
     let mut places = Vec::new();
     let bounds = params![aside.name, aside.now.0, before, enough as i64];
     collect(find.query(bounds)?, &mut places)?;
@@ -131,9 +135,11 @@ fn fits_aside(connection: &Connection, filter: &InboxFilter, no: u64) -> rusqlit
     let (Some(aside), Some(_)) = (&filter.aside, &filter.search) else {
         return Ok(true);
     };
-    let mut find = connection.prepare_cached(
-        "SELECT EXISTS (SELECT 1 FROM snoozed WHERE name = ?1 AND delivery = ?2 AND until > ?3)",
-    )?;
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT EXISTS (SELECT 1 FROM snoozed WHERE name = ?1 AND delivery = ?2 AND until > ?3
+         AND {})",
+        sealed::SNOOZED
+    ))?;
     let put: bool = find.query_row(params![aside.name, no as i64, aside.now.0], |row| {
         row.get(0)
     })?;

@@ -7,12 +7,15 @@
 //! many rows goes to a blocking thread.
 
 mod backup;
+mod check;
 mod head_file;
 mod ids;
 mod inbox;
+mod mend;
 mod readers;
 mod records;
 mod schema;
+mod sealed;
 mod search;
 mod sweep;
 mod write;
@@ -32,14 +35,14 @@ use uuid::Uuid;
 
 use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Error,
-    HeadRow, InboxPage, InboxQuery, Loaded, Needs, RelayedRow, Result, Store, StreamQuery,
-    SweepPage, SweepQuery,
+    HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix, RelayedRow, Result,
+    RowCheck, RowSeal, Store, StreamQuery, SweepPage, SweepQuery,
 };
 use head_file::HeadFile;
 use ids::Ids;
 use readers::Readers;
 
-pub use backup::restore;
+pub use backup::{reseal, restore};
 pub use head_file::HEAD_FILE;
 
 /// The file in the data directory.
@@ -65,6 +68,8 @@ pub struct Sqlite {
     ids: Ids,
     /// `None` in a store that was opened to be read.
     head_file: Option<Mutex<HeadFile>>,
+    /// Whether the key of rows is here, and rows carry codes.
+    compares_codes: bool,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -96,7 +101,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 }
 
 impl Sqlite {
-    pub fn open(directory: &Path) -> Result<Sqlite> {
+    pub fn open(directory: &Path, seal: &RowSeal) -> Result<Sqlite> {
         let path = directory.join(FILE);
         create_private(&path).map_err(|error| Error::Unavailable(Box::new(error)))?;
         let mut connection = Connection::open(&path).map_err(failed)?;
@@ -106,6 +111,7 @@ impl Sqlite {
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .map_err(failed)?;
         connection.busy_timeout(BUSY).map_err(failed)?;
+        sealed::register(&connection, Some(seal.clone())).map_err(failed)?;
         connection
             .execute_batch(&format!(
                 "PRAGMA journal_mode = WAL;
@@ -117,10 +123,12 @@ impl Sqlite {
                 64 << 20
             ))
             .map_err(failed)?;
+        check::remove_foreign_code(&connection)?;
         schema::migrate(&mut connection)?;
-        let readers = Arc::new(Readers::new(path.clone()));
+        check::refuse_foreign(&connection)?;
+        let readers = Arc::new(Readers::new(path.clone(), Some(seal.clone())));
         // Read through a connection of its own, whose page cache goes with it.
-        let ids = Readers::new(path.clone()).with(|c| Ids::load(c).map_err(failed))?;
+        let ids = Readers::new(path.clone(), None).with(|c| Ids::load(c).map_err(failed))?;
         let head_file = HeadFile::open(&directory.join(HEAD_FILE))
             .map_err(|error| Error::Unavailable(Box::new(error)))?;
         Ok(Sqlite {
@@ -129,16 +137,21 @@ impl Sqlite {
             readers,
             ids,
             head_file: Some(Mutex::new(head_file)),
+            compares_codes: true,
         })
     }
 
-    pub fn open_read_only(directory: &Path) -> Result<Sqlite> {
+    pub fn open_read_only(directory: &Path, seal: Option<&RowSeal>) -> Result<Sqlite> {
         let path = directory.join(FILE);
-        let readers = Readers::of_copy(path.clone());
-        // Fails here, rather than at the first read, when there is none.
+        let readers = Readers::of_copy(path.clone(), seal.cloned());
+        // Fails here, rather than at the first read, when there is none. What is
+        // wrong with it is for whoever verifies to say.
         let ids = readers.with(|connection| Ids::load(connection).map_err(failed))?;
+        // A database of an older version has no codes until it is opened to be written.
+        let compares_codes = seal.is_some() && readers.with(schema::is_sealed)?;
         Ok(Sqlite {
             ids,
+            compares_codes,
             readers: Arc::new(readers),
             path,
             writer: None,
@@ -201,6 +214,16 @@ impl Sqlite {
         .await
         .map_err(|error| Error::Unavailable(Box::new(error)))?
     }
+}
+
+/// Whether a database has a head; one without tables has none.
+pub fn has_log(directory: &Path) -> Result<bool> {
+    Readers::of_copy(directory.join(FILE), None).with(|connection| {
+        let exists = |sql: &str| connection.prepare(sql)?.exists([]);
+        let found = exists("SELECT 1 FROM sqlite_schema WHERE name = 'head'");
+        let found = found.and_then(|found| Ok(found && exists("SELECT 1 FROM head")?));
+        found.map_err(failed)
+    })
 }
 
 /// Statements are prepared once and kept. Where a table has partial indices a
@@ -299,7 +322,8 @@ impl Store for Sqlite {
 
     async fn probe(&self) -> Result<()> {
         let writer = self.writer()?;
-        let write = "INSERT OR REPLACE INTO secrets (name, sealed) VALUES ('probe', zeroblob(?1))";
+        let write = "INSERT OR REPLACE INTO secrets (name, sealed, mac)
+            VALUES ('probe', zeroblob(?1), row_mac('secrets', 'probe', zeroblob(?1)))";
         writer.execute(write, [PROBE_BYTES]).map_err(failed)?;
         let remove = "DELETE FROM secrets WHERE name = 'probe'";
         writer.execute(remove, []).map(drop).map_err(failed)
@@ -349,8 +373,9 @@ impl Store for Sqlite {
     async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT {} FROM callbacks WHERE next_at <= ?1 ORDER BY next_at LIMIT ?2",
-                records::CALLBACK
+                "SELECT {} FROM callbacks WHERE next_at <= ?1 AND {} ORDER BY next_at LIMIT ?2",
+                records::CALLBACK,
+                sealed::CALLBACK
             );
             connection
                 .prepare_cached(&sql)?
@@ -361,10 +386,15 @@ impl Store for Sqlite {
 
     async fn next_callback(&self) -> Result<Option<Micros>> {
         self.read(|connection| {
-            let soonest = "SELECT min(next_at) FROM callbacks WHERE next_at IS NOT NULL";
+            let soonest = format!(
+                "SELECT next_at FROM callbacks WHERE next_at IS NOT NULL AND {}
+                 ORDER BY next_at LIMIT 1",
+                sealed::CALLBACK
+            );
             let at: Option<i64> = connection
-                .prepare_cached(soonest)?
-                .query_row([], |row| row.get(0))?;
+                .prepare_cached(&soonest)?
+                .query_row([], |row| row.get(0))
+                .optional()?;
             Ok(at.map(Micros))
         })
     }
@@ -372,8 +402,9 @@ impl Store for Sqlite {
     async fn callbacks(&self, before: Option<u64>, limit: usize) -> Result<Vec<CallbackRow>> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT {} FROM callbacks WHERE no < ?1 ORDER BY no DESC LIMIT ?2",
-                records::CALLBACK
+                "SELECT {} FROM callbacks WHERE no < ?1 AND {} ORDER BY no DESC LIMIT ?2",
+                records::CALLBACK,
+                sealed::CALLBACK
             );
             let before = before.map_or(i64::MAX, |before| before as i64);
             connection
@@ -428,8 +459,10 @@ impl Store for Sqlite {
 
     async fn seen(&self, name: &str, ids: Vec<Uuid>) -> Result<HashSet<Uuid>> {
         self.read_steps(|connection| {
-            let mut find = connection
-                .prepare_cached("SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2")?;
+            let mut find = connection.prepare_cached(&format!(
+                "SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2 AND {}",
+                sealed::SEEN
+            ))?;
             let mut seen = HashSet::new();
             for id in ids {
                 if find.exists(params![name, id.as_bytes().as_slice()])? {
@@ -443,12 +476,14 @@ impl Store for Sqlite {
     async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>> {
         self.read(|connection| {
             connection
-                .prepare_cached(
-                    "SELECT s.delivery, s.until FROM snoozed s
-                     LEFT JOIN deliveries d ON d.no = s.delivery
-                     WHERE s.name = ?1 AND s.until > ?2 AND coalesce(d.status, 0) = 0
-                     ORDER BY s.delivery DESC LIMIT ?3",
-                )?
+                .prepare_cached(&format!(
+                    "SELECT snoozed.delivery, snoozed.until FROM snoozed
+                     LEFT JOIN deliveries d ON d.no = snoozed.delivery
+                     WHERE snoozed.name = ?1 AND snoozed.until > ?2
+                       AND coalesce(d.status, 0) = 0 AND {}
+                     ORDER BY snoozed.delivery DESC LIMIT ?3",
+                    sealed::SNOOZED
+                ))?
                 .query_map(params![name, now.0, limit as i64], |row| {
                     Ok((records::number(row, 0)?, Micros(row.get(1)?)))
                 })?
@@ -555,12 +590,62 @@ impl Store for Sqlite {
     }
 
     async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        self.read(|connection| {
+        // Whoever only reads may have no key to tell a changed one by.
+        let which = match self.compares_codes {
+            true => sealed::SECRET,
+            false => "1",
+        };
+        let found: Option<(Vec<u8>, bool)> = self.read(|connection| {
             connection
-                .prepare_cached("SELECT sealed FROM secrets WHERE name = ?1")?
-                .query_row([name], |row| row.get(0))
+                .prepare_cached(&format!(
+                    "SELECT sealed, {which} FROM secrets WHERE name = ?1"
+                ))?
+                .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
-        })
+        })?;
+        match found {
+            Some((_, false)) => Err(Error::Damaged(format!(
+                "the secret {name} was changed; run `wakeful trail rebuild`, which removes it"
+            ))),
+            found => Ok(found.map(|(sealed, _)| sealed)),
+        }
+    }
+
+    async fn log_end(&self) -> Result<Option<LogEnd>> {
+        self.read_long(check::log_end).await
+    }
+
+    async fn check_start(&self) -> Result<()> {
+        self.readers.with(check::indices)
+    }
+
+    async fn check_rows(&self) -> Result<RowCheck> {
+        let readers = Arc::clone(&self.readers);
+        let compares_codes = self.compares_codes;
+        let check = move || readers.with(|connection| check::rows(connection, compares_codes));
+        tokio::task::spawn_blocking(check)
+            .await
+            .map_err(|error| Error::Unavailable(Box::new(error)))?
+    }
+
+    async fn block_digests(&self, size: u64) -> Result<Vec<Hash>> {
+        self.read_long(move |connection| check::block_digests(connection, size))
+            .await
+    }
+
+    async fn mend_log(&self) -> Result<Mended> {
+        mend::log(&mut *self.writer()?)
+    }
+
+    async fn sound_prefix(&self) -> Result<Option<Prefix>> {
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || readers.with(mend::sound_prefix))
+            .await
+            .map_err(|error| Error::Unavailable(Box::new(error)))?
+    }
+
+    async fn cut_log(&self, size: u64, head: HeadRow) -> Result<()> {
+        mend::cut(&mut *self.writer()?, size, &head)
     }
 
     async fn backup(&self, file: &Path, keys: Vec<(String, Vec<u8>)>) -> Result<()> {

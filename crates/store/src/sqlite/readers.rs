@@ -10,8 +10,8 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{
-    Result,
-    sqlite::{failed, prepare_once},
+    Result, RowSeal,
+    sqlite::{failed, prepare_once, sealed},
 };
 
 /// More than this many idle connections would only hold memory.
@@ -25,21 +25,23 @@ pub struct Readers {
     /// Nothing can write there, not even the files that readers and writers
     /// agree with each other in.
     immutable: bool,
+    seal: Option<RowSeal>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub fn new(path: PathBuf) -> Readers {
+    pub fn new(path: PathBuf, seal: Option<RowSeal>) -> Readers {
         Readers {
             path,
             immutable: false,
+            seal,
             idle: Mutex::new(Vec::new()),
         }
     }
 
     /// For a copy that may lie where nothing can be written.
-    pub fn of_copy(path: PathBuf) -> Readers {
-        let mut readers = Readers::new(path);
+    pub fn of_copy(path: PathBuf, seal: Option<RowSeal>) -> Readers {
+        let mut readers = Readers::new(path, seal);
         let usable = |readers: &Readers| {
             readers.with(|connection| {
                 let found = connection.query_row("SELECT 1 FROM sqlite_schema", [], |_| Ok(()));
@@ -83,6 +85,7 @@ impl Readers {
         };
         let connection = connection.map_err(failed)?;
         prepare_once(&connection).map_err(failed)?;
+        sealed::register(&connection, self.seal.clone()).map_err(failed)?;
         connection
             .execute_batch(&format!(
                 "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -{CACHE_KIB};"

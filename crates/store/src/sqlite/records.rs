@@ -175,18 +175,33 @@ pub fn stream_entries(
     let mut find = connection.prepare_cached(&format!(
         "SELECT {ENTRY} FROM entries WHERE position = ?1 AND stream = ?2"
     ))?;
-    let mut found = Vec::new();
+    let mut found: Vec<EntryRow> = Vec::new();
     while let Some(position) = next.filter(|_| found.len() < query.limit) {
         let Some(row) = find
             .query_row([position, query.stream as i64], entry)
             .optional()?
         else {
-            break;
+            // Where a caller begins is theirs to say; a link is ours.
+            match found.last() {
+                None if query.from.is_some() => break,
+                _ => return Err(broken_link(position)),
+            }
         };
+        // A link that leaves entries out would hide them.
+        let follows = found.last().is_none_or(|last| last.seq == row.seq + 1);
+        if !follows || row.prev.is_none() != (row.seq == 0) {
+            return Err(broken_link(position));
+        }
         next = row.prev.map(|prev| prev as i64);
         found.push(row);
     }
     Ok(found)
+}
+
+/// The links of a stream lead to an entry that does not belong there.
+fn broken_link(position: i64) -> rusqlite::Error {
+    let what = format!("the link to entry {position}; run `wakeful trail rebuild`");
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
 }
 
 pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<EntryRow>> {
@@ -242,6 +257,7 @@ pub fn scan(
             entry_hash: Hash(row.get(4)?),
             facts_salt: &facts_salt,
             facts: row.get_ref(6)?.as_bytes()?,
+            prev: row.get::<_, Option<i64>>(7)?.map(|prev| prev as u64),
             parts: &own,
         });
         if !keep_going {
@@ -295,6 +311,7 @@ pub fn hashes(
 }
 
 pub const CALLBACK: &str = "no, delivery_id, webhook_id, attempts, state, next_at, last_error";
+pub const CALLBACK_COLUMNS: usize = 7;
 
 pub fn callback(row: &Row<'_>) -> rusqlite::Result<CallbackRow> {
     Ok(CallbackRow {

@@ -2,10 +2,13 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::{Error, Result, sqlite::failed};
+use crate::{
+    Error, Result,
+    sqlite::{failed, sealed},
+};
 
 /// Each step is applied once, in order, in one transaction with its number.
-const STEPS: &[&str] = &[FIRST, ERAS, RELAYED];
+const STEPS: &[&str] = &[FIRST, ERAS, RELAYED, SEALED];
 
 const FIRST: &str = "
 -- The log. Its columns are fixed by the trail format; facts are never erased.
@@ -197,6 +200,22 @@ CREATE TABLE relayed (
 ) WITHOUT ROWID;
 ";
 
+/// Codes of rows that no entry proves (see `sealed.rs`). The rows there are get
+/// theirs in the same transaction, so that no database of this version has any
+/// without.
+const SEALED: &str = "
+ALTER TABLE secrets     ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+ALTER TABLE buckets     ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+ALTER TABLE idempotency ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+ALTER TABLE callbacks   ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+ALTER TABLE snoozed     ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+ALTER TABLE seen        ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
+CREATE TABLE row_seal (one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL);
+";
+
+/// The number of the step that seals rows.
+const SEALING: i64 = 4;
+
 /// Tables that a rebuild empties and fills again.
 pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts", "relayed"];
 
@@ -217,24 +236,52 @@ pub const VIEW_ROWS: &[(&str, &str)] = &[
     ("relayed", "SELECT * FROM relayed ORDER BY owner, agent_id"),
 ];
 
-/// Brings a database to the newest version.
+/// Brings a database to the newest version. The connection must know `row_mac`.
 pub fn migrate(connection: &mut Connection) -> Result<()> {
     let known = STEPS.len() as i64;
     let found = version(connection)?;
     if found > known {
         return Err(Error::TooNew { found, known });
     }
-    for (number, step) in (1..).zip(STEPS).skip(found as usize) {
+    for (number, step) in (1_i64..).zip(STEPS).skip(found as usize) {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Exclusive)
             .map_err(failed)?;
         transaction.execute_batch(step).map_err(failed)?;
+        if number == SEALING {
+            sealed::seal_all(&transaction).map_err(failed)?;
+        }
         transaction
-            .pragma_update(None, "user_version", number as i64)
+            .pragma_update(None, "user_version", number)
             .map_err(failed)?;
         transaction.commit().map_err(failed)?;
     }
     Ok(())
+}
+
+/// Whether the rows of this database carry codes.
+pub fn is_sealed(connection: &Connection) -> Result<bool> {
+    Ok(version(connection)? >= SEALING)
+}
+
+/// What the schema of a database of this version is, apart from the full-text
+/// index, whose tables come and go.
+pub fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let own = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema
+        WHERE name NOT GLOB 'search_[0-9]*' AND name NOT GLOB 'sqlite_*' ORDER BY type, name";
+    let mut find = connection.prepare(own)?;
+    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// The same of a database that has just been made.
+pub fn expected() -> Result<Vec<(String, String)>> {
+    let fresh = Connection::open_in_memory().map_err(failed)?;
+    sealed::register(&fresh, None).map_err(failed)?;
+    for step in STEPS {
+        fresh.execute_batch(step).map_err(failed)?;
+    }
+    objects(&fresh).map_err(failed)
 }
 
 fn version(connection: &Connection) -> Result<i64> {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use crate::sqlite::records;
 
 /// Numbers of one era. Gathering all of it takes some ten milliseconds.
-const ERA: i64 = 1 << 16;
+pub const ERA: i64 = 1 << 16;
 /// Eras looked through for one page, so that a word that is nowhere does not
 /// keep anyone waiting; the page then says where to look on.
 const ERAS: usize = 64;
@@ -105,11 +105,28 @@ fn begin(transaction: &Transaction<'_>, era: i64) -> rusqlite::Result<()> {
 
 /// Takes the whole index away, to be made anew.
 pub fn clear(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    for era in eras(transaction, i64::MAX, usize::MAX)? {
+    for era in made(transaction)? {
         transaction.execute_batch(&format!("DROP TABLE search_{era}"))?;
     }
     transaction
         .execute_batch("DELETE FROM eras; DELETE FROM detailed; UPDATE indexed SET next = 0;")
+}
+
+/// The eras that have an index, whatever is written down about them.
+pub fn made(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let tables = "SELECT CAST(substr(name, 8) AS INTEGER) FROM sqlite_schema
+        WHERE type = 'table' AND name GLOB 'search_[0-9]*' AND name NOT GLOB 'search_*_*'
+        ORDER BY 1";
+    let mut find = connection.prepare(tables)?;
+    let rows = find.query_map([], |row| row.get(0))?;
+    rows.collect()
+}
+
+/// Whether each era that is written down has an index, and the other way round.
+pub fn is_whole(connection: &Connection) -> rusqlite::Result<bool> {
+    let mut kept = eras(connection, i64::MAX, usize::MAX)?;
+    kept.reverse();
+    Ok(kept == made(connection)?)
 }
 
 /// The latest eras up to one.
@@ -258,6 +275,8 @@ mod tests {
     /// An index with one delivery in each of these eras, all of the same words.
     fn indexed(eras: &[i64]) -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
+        let seal = crate::RowSeal::new(&[1; 32]);
+        crate::sqlite::sealed::register(&connection, Some(seal)).unwrap();
         schema::migrate(&mut connection).unwrap();
         let transaction = connection.transaction().unwrap();
         for era in eras {

@@ -12,7 +12,7 @@ use crate::{
     sqlite::{
         failed,
         ids::{self, Ids},
-        records, schema, search,
+        records, schema, sealed, search,
     },
 };
 
@@ -25,60 +25,126 @@ pub fn load(connection: &Connection, known: &Ids, needs: &Needs) -> rusqlite::Re
     }
     for name in &needs.streams {
         let mut find = connection.prepare_cached(
-            "SELECT no, name, next_seq, head, lanes, last FROM streams WHERE name = ?1",
+            "SELECT s.no, s.name, s.next_seq, s.head, s.lanes, s.last,
+                    e.stream, e.seq, e.entry_hash, e.header
+             FROM streams s LEFT JOIN entries e ON e.position = s.last WHERE s.name = ?1",
         )?;
-        if let Some(row) = find.query_row([name], stream).optional()? {
+        if let Some(row) = find.query_row([name], whole_stream).optional()? {
             loaded.streams.insert(name.clone(), row);
         }
     }
     for key_id in &needs.buckets {
-        let mut find =
-            connection.prepare_cached("SELECT level, at FROM buckets WHERE key_id = ?1")?;
+        let mut find = connection.prepare_cached(&format!(
+            "SELECT level, at, {} FROM buckets WHERE key_id = ?1",
+            sealed::BUCKET
+        ))?;
         let bucket = find.query_row([key_id], |row| {
             let (level, at) = (row.get(0)?, Micros(row.get(1)?));
-            Ok(BucketRow {
+            let bucket = BucketRow {
                 key_id: key_id.clone(),
                 level,
                 at,
-            })
+            };
+            Ok((bucket, row.get(2)?))
         });
-        if let Some(row) = bucket.optional()? {
+        if let Some(row) = unchanged("buckets", bucket.optional()?) {
             loaded.buckets.insert(key_id.clone(), row);
         }
     }
     for pair in &needs.idempotency {
-        let mut find = connection.prepare_cached(
-            "SELECT digest, delivery_id, created_at FROM idempotency
+        let mut find = connection.prepare_cached(&format!(
+            "SELECT digest, delivery_id, created_at, {} FROM idempotency
              WHERE key_id = ?1 AND idempotency_key = ?2",
-        )?;
+            sealed::IDEMPOTENCY
+        ))?;
         let record = find.query_row([&pair.0, &pair.1], |row| {
-            Ok(IdempotencyRow {
+            let record = IdempotencyRow {
                 key_id: pair.0.clone(),
                 idempotency_key: pair.1.clone(),
                 digest: Hash(row.get(0)?),
                 delivery_id: records::uuid(row, 1)?,
                 created_at: Micros(row.get(2)?),
-            })
+            };
+            Ok((record, row.get(3)?))
         });
-        if let Some(row) = record.optional()? {
+        if let Some(row) = unchanged("idempotency", record.optional()?) {
             loaded.idempotency.insert(pair.clone(), row);
         }
     }
     for no in &needs.callbacks {
-        let sql = format!("SELECT {} FROM callbacks WHERE no = ?1", records::CALLBACK);
-        let mut find = connection.prepare_cached(&sql)?;
-        if let Some(row) = find.query_row([*no as i64], records::callback).optional()? {
+        let mut find = connection.prepare_cached(&format!(
+            "SELECT {}, {} FROM callbacks WHERE no = ?1",
+            records::CALLBACK,
+            sealed::CALLBACK
+        ))?;
+        let callback = find.query_row([*no as i64], |row| {
+            Ok((records::callback(row)?, row.get(records::CALLBACK_COLUMNS)?))
+        });
+        if let Some(row) = unchanged("callbacks", callback.optional()?) {
             loaded.callbacks.insert(*no, row);
         }
     }
     for mark in &needs.seen {
-        let mut find =
-            connection.prepare_cached("SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2")?;
+        let mut find = connection.prepare_cached(&format!(
+            "SELECT 1 FROM seen WHERE name = ?1 AND delivery = ?2 AND {}",
+            sealed::SEEN
+        ))?;
         if find.exists(params![mark.0, mark.1.as_bytes().as_slice()])? {
             loaded.seen.insert(mark.clone());
         }
     }
     Ok(loaded)
+}
+
+/// A row that carries the right code. Another is as good as none: it was changed
+/// by someone else, and what it says is not to be acted on.
+fn unchanged<T>(table: &'static str, found: Option<(T, bool)>) -> Option<T> {
+    match found? {
+        (row, true) => Some(row),
+        (_, false) => {
+            tracing::error!(
+                table,
+                "a row was changed and is passed over; run `wakeful trail verify`"
+            );
+            None
+        }
+    }
+}
+
+/// A stream whose row fits the entry at its end, on which the next one builds:
+/// a chain that is continued from a wrong end is broken for good.
+fn whole_stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
+    let found = stream(row)?;
+    let end = match row.get::<_, Option<i64>>(6)? {
+        Some(stream) => Some((
+            stream as u64,
+            records::number(row, 7)? + 1,
+            Some(Hash(row.get(8)?)),
+        )),
+        None => None,
+    };
+    let fits = match (found.last, end) {
+        (None, None) => (found.next_seq, found.head) == (0, None),
+        (Some(_), Some(end)) => {
+            let header = trail::Header::read(row.get_ref(9)?.as_bytes()?);
+            (found.no, found.next_seq, found.head) == end
+                && header.is_none_or(|header| header.stream == found.name)
+        }
+        _ => false,
+    };
+    if fits {
+        return Ok(found);
+    }
+    let what = format!(
+        "the end of stream {} is not its last entry; run `wakeful trail rebuild`",
+        found.name
+    );
+    let kind = rusqlite::types::Type::Blob;
+    Err(rusqlite::Error::FromSqlConversionFailure(
+        3,
+        kind,
+        what.into(),
+    ))
 }
 
 fn stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
@@ -107,7 +173,7 @@ pub fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
     }))
 }
 
-fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
+pub fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
     lanes
         .iter()
         .flat_map(|lane| [lane.count, lane.next_no])
@@ -357,7 +423,8 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
     for row in &batch.callbacks {
         transaction
             .prepare_cached(&format!(
-                "INSERT OR REPLACE INTO callbacks ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT OR REPLACE INTO callbacks ({}, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+                 row_mac('callbacks', ?1, ?2, ?3, ?4, ?5, ?6, ?7))",
                 records::CALLBACK
             ))?
             .execute(params![
@@ -372,13 +439,17 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
     }
     for (name, sealed) in &batch.secrets {
         transaction
-            .prepare_cached("INSERT OR REPLACE INTO secrets (name, sealed) VALUES (?1, ?2)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO secrets (name, sealed, mac)
+                 VALUES (?1, ?2, row_mac('secrets', ?1, ?2))",
+            )?
             .execute(params![name, sealed])?;
     }
     for row in &batch.buckets {
         transaction
             .prepare_cached(
-                "INSERT OR REPLACE INTO buckets (key_id, level, at) VALUES (?1, ?2, ?3)",
+                "INSERT OR REPLACE INTO buckets (key_id, level, at, mac)
+                 VALUES (?1, ?2, ?3, row_mac('buckets', ?1, ?2, ?3))",
             )?
             .execute(params![row.key_id, row.level, row.at.0])?;
     }
@@ -386,8 +457,8 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
         transaction
             .prepare_cached(
                 "INSERT OR REPLACE INTO idempotency
-                 (key_id, idempotency_key, digest, delivery_id, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                 (key_id, idempotency_key, digest, delivery_id, created_at, mac)
+                 VALUES (?1, ?2, ?3, ?4, ?5, row_mac('idempotency', ?1, ?2, ?3, ?4, ?5))",
             )?
             .execute(params![
                 row.key_id,
@@ -401,7 +472,8 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
         match until {
             Some(until) => transaction
                 .prepare_cached(
-                    "INSERT OR REPLACE INTO snoozed (name, delivery, until) VALUES (?1, ?2, ?3)",
+                    "INSERT OR REPLACE INTO snoozed (name, delivery, until, mac)
+                     VALUES (?1, ?2, ?3, row_mac('snoozed', ?1, ?2, ?3))",
                 )?
                 .execute(params![name, *delivery as i64, until.0])?,
             None => transaction
@@ -411,7 +483,10 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
     }
     for (name, delivery) in &batch.seen {
         transaction
-            .prepare_cached("INSERT OR IGNORE INTO seen (name, delivery) VALUES (?1, ?2)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO seen (name, delivery, mac)
+                 VALUES (?1, ?2, row_mac('seen', ?1, ?2))",
+            )?
             .execute(params![name, delivery.as_bytes().as_slice()])?;
     }
     Ok(())

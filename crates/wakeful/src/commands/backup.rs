@@ -27,7 +27,7 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
         bail!("{} exists; choose another name", file.display());
     }
     let directory = connect::directory(place)?;
-    let store = store::open_read_only(&directory)
+    let store = store::open_read_only(&directory, None)
         .with_context(|| format!("there is no data in {}", directory.display()))?;
     let mut inside = Vec::new();
     if with_keys {
@@ -57,7 +57,7 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
     Ok(Ending::Done)
 }
 
-fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+pub fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -74,7 +74,7 @@ async fn copy(
 }
 
 /// Durable before it has its name, and its name durable too.
-fn put_in_place(from: &Path, to: &Path) -> Result<()> {
+pub fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     fs::File::open(from)?.sync_all()?;
     fs::rename(from, to)?;
     let directory = to.parent().filter(|path| !path.as_os_str().is_empty());
@@ -148,7 +148,17 @@ async fn restore_into(
     };
     let with_keys = seal.exists();
     let body_keys = house::body_keys(place.body_key.as_deref())?;
-    let store = store::open(staging).await.context("this is no backup")?;
+    // Without the key nobody can tell any more whether rows were changed that no
+    // entry proves: they are taken as they are. A new key is made once the backup
+    // has been verified.
+    let passing = store::RowSeal::new(&keys::random()?);
+    let known_seal = house::row_seal(directory).filter(|_| with_keys);
+    if known_seal.is_none() {
+        store::reseal(staging, &passing).context("this is no backup")?;
+    }
+    let row_seal = known_seal.as_ref().unwrap_or(&passing);
+    let opened = store::open(staging, row_seal).await;
+    let mut store = opened.context("this is no backup")?;
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
@@ -160,6 +170,12 @@ async fn restore_into(
     .await;
     progress.finish();
     verified.context("the backup does not verify, and was not restored")?;
+    if known_seal.is_none() {
+        drop(store);
+        let row_seal = keys::open_seal(directory)?.row_seal();
+        store::reseal(staging, &row_seal)?;
+        store = store::open(staging, &row_seal).await?;
+    }
 
     // A new origin and key: whoever kept the old log's checkpoints can tell.
     if trail.exists() {
@@ -187,7 +203,7 @@ async fn restore_into(
     Ok((origin, with_keys))
 }
 
-fn create_private_directory(path: &Path) -> Result<()> {
+pub fn create_private_directory(path: &Path) -> Result<()> {
     let made = fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)

@@ -2,20 +2,25 @@
 //! server whether the server can be trusted.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{BufReader, BufWriter, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, bail};
 use client::{Reply, encode};
-use engine::{keys, proof};
+use engine::{
+    Engine, keys, proof,
+    reached::{self, Shortfall},
+};
 use serde_json::{Value, json};
 use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
 
 use crate::{
     Ending,
     cli::{Place, Trail},
+    commands::backup,
     connect::{self, As, Connection, connect},
     house,
     output::{Progress, line, print, print_body, print_json, say, table},
@@ -87,10 +92,11 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
             file: None,
             key,
             since,
-            views,
-        } => verify_data(place, &key, &since, views).await,
+            ..
+        } => verify_data(place, &key, &since).await,
         Trail::Export { file } => export(place, &file).await,
         Trail::Rebuild => rebuild(place).await,
+        Trail::Continue => go_on(place).await,
         Trail::RotateKey => rotate_key(place).await,
     }
 }
@@ -173,12 +179,7 @@ fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Check
     files.iter().map(read).collect()
 }
 
-async fn verify_data(
-    place: &Place,
-    keys_given: &[String],
-    since: &[PathBuf],
-    views: bool,
-) -> Result<Ending> {
+async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) -> Result<Ending> {
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
@@ -195,7 +196,8 @@ async fn verify_data(
         Err(_) => {}
     }
     let kept = read_checkpoints(&known, since)?;
-    let store = store::open_read_only(&directory)
+    let seal = house::row_seal(&directory);
+    let store = store::open_read_only(&directory, seal.as_ref())
         .with_context(|| format!("there is no data in {}", directory.display()))?;
     let progress = Progress::new("verified");
     let verified = proof::verify(
@@ -210,20 +212,25 @@ async fn verify_data(
     match verified {
         Ok(found) => {
             let seconds = progress.elapsed().as_secs_f64();
-            if views {
-                let changed = changed_views(store.as_ref()).await?;
-                if !changed.is_empty() {
-                    let what = format!(
-                        "the trail is whole, but these views are not what it says: {}; \
-                         stop the server and run `wakeful trail rebuild`",
-                        changed.join(", ")
-                    );
-                    return Ok(unverified(place, "views_differ", &what));
-                }
+            let changed = changed_views(store.as_ref()).await?;
+            if !changed.is_empty() {
+                let what = format!(
+                    "the trail is whole, but these views are not what it says: {}; \
+                     stop the server and run `wakeful trail rebuild`",
+                    changed.join(", ")
+                );
+                return Ok(unverified(place, "views_differ", &what));
             }
             report(place, &found.report, found.sealed, seconds);
-            if views && !place.json {
+            if !place.json {
                 print("the views that requests are answered from are what it says");
+            }
+            if !found.rows_checked && !place.json {
+                print(
+                    "rows that no entry proves (secrets, rates, repeated requests, callbacks \
+                     owed, snoozed and seen marks) were not checked: that takes keys/seal.key \
+                     and data that this version has opened once",
+                );
             }
             Ok(Ending::Done)
         }
@@ -241,6 +248,21 @@ async fn verify_data(
         }
         Err(fault @ proof::ProofFault::Taken { .. }) => {
             Ok(unverified(place, "part_missing", &fault.to_string()))
+        }
+        Err(proof::ProofFault::Rows(mut wrong)) => {
+            // Beside what is wrong already, as far as they can be made anew.
+            let views = changed_views(store.as_ref()).await.unwrap_or_default();
+            wrong.extend(
+                views
+                    .into_iter()
+                    .map(|view| format!("{view}: a view that differs")),
+            );
+            let what = format!(
+                "the trail is whole, but rows beside it are not what was written: {}; \
+                 stop the server and run `wakeful trail rebuild`",
+                wrong.join("; ")
+            );
+            Ok(unverified(place, "rows_differ", &what))
         }
         Err(proof::ProofFault::Store(store::Error::Damaged(what))) => {
             Ok(unverified(place, "damaged", &what))
@@ -355,7 +377,7 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
     let directory = connect::own_directory(place, "export")?;
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
-    let store = store::open_read_only(&directory)
+    let store = store::open_read_only(&directory, None)
         .with_context(|| format!("there is no data in {}", directory.display()))?;
     // All content is in it, readable.
     let out = house::create_private(file)
@@ -397,9 +419,18 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     let directory = connect::own_directory(place, "rebuild")?;
     let _lock = house::lock(&directory)?;
     let setup = house::setup(&directory, place.body_key.as_deref()).await?;
+    // A log that somebody else signed is nothing to make anything from.
+    if let Some(head) = setup.store.head().await? {
+        let opened = setup.keys.log.verifier().open(&head.note);
+        opened.context("the log's key in keys/trail.key does not fit the data")?;
+    }
     engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
+    let mended = setup.store.mend_log().await?;
     setup.vault.check(setup.store.as_ref()).await?;
-    let (entries, changed) = rebuild_and_compare(setup.store.as_ref()).await?;
+    let (entries, views) = rebuild_and_compare(setup.store.as_ref()).await?;
+    let mut changed = mended.changed;
+    changed.extend(views);
+    changed.dedup();
     setup.store.settle(house::PATIENCE).await?;
     match place.json {
         true => print_json(&json!({ "entries": entries, "changed": changed })),
@@ -407,7 +438,7 @@ async fn rebuild(place: &Place) -> Result<Ending> {
             print(&format!("rebuilt from {entries} entries; nothing changed"))
         }
         false => print(&format!(
-            "rebuilt from {entries} entries; these views had differed: {}",
+            "rebuilt from {entries} entries; these had differed: {}",
             changed.join(", ")
         )),
     }
@@ -416,14 +447,10 @@ async fn rebuild(place: &Place) -> Result<Ending> {
 
 /// Gives the number of entries, and the views that were not what the trail says.
 async fn rebuild_and_compare(store: &dyn store::Store) -> Result<(u64, Vec<String>)> {
-    let before = store.view_digests().await?;
     let progress = Progress::new("rebuilt");
-    let entries = engine::rebuild::rebuild(store, &|done, all| progress.at(done, all)).await?;
+    let compared = engine::rebuild::compare(store, &|done, all| progress.at(done, all)).await;
     progress.finish();
-    let after = store.view_digests().await?;
-    let differing = before.into_iter().zip(after);
-    let differing = differing.filter(|(before, after)| before != after);
-    Ok((entries, differing.map(|(before, _)| before.0).collect()))
+    Ok(compared?)
 }
 
 /// The views of a copy, made anew: no server has to stop for it.
@@ -435,8 +462,134 @@ async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
         .backup(&file, Vec::new())
         .await
         .context("the copy failed")?;
-    let copy = store::open(scratch.path()).await?;
+    // Kept rows are not what is compared here: any key will do.
+    let seal = store::RowSeal::new(&[0; 32]);
+    store::reseal(scratch.path(), &seal)?;
+    let copy = store::open(scratch.path(), &seal).await?;
     Ok(rebuild_and_compare(copy.as_ref()).await?.1)
+}
+
+/// Continues the log after the last entry that holds. The data from before stays
+/// beside it, under another name.
+async fn go_on(place: &Place) -> Result<Ending> {
+    let directory = connect::own_directory(place, "continue")?;
+    let _lock = house::lock(&directory)?;
+    if let Some(file) = keys::missing(&directory) {
+        bail!("{} is missing: put it back first", file.display());
+    }
+    let seal = keys::open_seal(&directory).context("could not open the keys")?;
+    let live = store::open_read_only(&directory, None)
+        .with_context(|| format!("there is no data in {}", directory.display()))?;
+    let prefix = match live.sound_prefix().await? {
+        Some(prefix) => prefix,
+        None => sound_but_short(live.as_ref(), &directory).await?,
+    };
+    let kept = prefix.size;
+    let staging = directory.join("continuing");
+    if staging.exists() {
+        fs::remove_dir_all(&staging).context("could not remove what an earlier try left")?;
+    }
+    backup::create_private_directory(&staging)?;
+    drop(house::create_private(&staging.join(store::FILE))?);
+    live.backup(&staging.join(store::FILE), Vec::new())
+        .await
+        .context("the copy failed")?;
+    drop(live);
+    let continued = continue_in(place, &directory, &staging, &seal, prefix).await;
+    fs::remove_dir_all(&staging).context("could not remove the directory continuing")?;
+    let (origin, before) = continued?;
+    match place.json {
+        true => print_json(&json!({ "origin": origin, "kept": kept, "before": before })),
+        false => {
+            say(&format!(
+                "The log goes on as {origin} after its first {kept} entries; its next entry says \
+                 what is missing. What was there before is in {}",
+                before.display()
+            ));
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// A log whose every entry holds, and which ends before its last signed head.
+async fn sound_but_short(live: &dyn store::Store, directory: &Path) -> Result<store::Prefix> {
+    let key = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
+        .context("could not read the log's key")?;
+    let head = live.head().await?.context("the data hold no log")?;
+    let found = Checkpoint::unsigned(&head.note).context("the log's head cannot be read")?;
+    let (signed, reason) = match reached::look(live, key.verifier()).await {
+        Ok(()) => {
+            bail!("the log holds as it is; `wakeful trail rebuild` mends what follows from it")
+        }
+        Err(Shortfall::Missing { signed, found }) => (
+            signed,
+            format!("the log was signed up to {signed}, and the data end at {found}"),
+        ),
+        Err(Shortfall::Differs { size }) => (
+            size,
+            format!("the first {size} entries are not those that were signed"),
+        ),
+        Err(Shortfall::OtherLog { origin }) => {
+            (found.size, format!("the file head is of the log {origin}"))
+        }
+        Err(fault) => return Err(fault.into()),
+    };
+    Ok(store::Prefix {
+        size: found.size,
+        root: found.root,
+        last_time: head.last_time,
+        signed,
+        reason,
+    })
+}
+
+/// Gives the new origin, and where the data from before is.
+async fn continue_in(
+    place: &Place,
+    directory: &Path,
+    staging: &Path,
+    seal: &keys::Seed,
+    prefix: store::Prefix,
+) -> Result<(String, PathBuf)> {
+    let store = store::open(staging, &seal.row_seal()).await?;
+    let body_keys = house::body_keys(place.body_key.as_deref())?;
+    // The new key is made beside the copy, and put in place with it.
+    let beside = staging.join(keys::DIRECTORY);
+    backup::create_private_directory(&beside)?;
+    let own_seal = directory.join(keys::DIRECTORY).join(keys::SEAL_KEY);
+    fs::copy(&own_seal, beside.join(keys::SEAL_KEY)).context("could not copy the key")?;
+    let setup = house::setup_of(staging, Arc::clone(&store), &body_keys)?;
+    setup.vault.check(setup.store.as_ref()).await?;
+    let origin = setup.keys.log.name().to_owned();
+    Engine::continue_log_from(setup, prefix).await?;
+    store.settle(house::PATIENCE).await?;
+    drop(store);
+    let file = directory.join(store::FILE);
+    let before = unused(&backup::with_suffix(&file, ".before-continue"));
+    let trail_key = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
+    let old_key = unused(&backup::with_suffix(&trail_key, ".before-continue"));
+    for ending in ["-wal", "-shm", ""] {
+        let part = backup::with_suffix(&file, ending);
+        if part.exists() {
+            fs::rename(&part, backup::with_suffix(&before, ending))?;
+        }
+    }
+    fs::rename(&trail_key, &old_key)?;
+    backup::put_in_place(&beside.join(keys::TRAIL_KEY), &trail_key)?;
+    backup::put_in_place(
+        &staging.join(store::HEAD_FILE),
+        &directory.join(store::HEAD_FILE),
+    )?;
+    backup::put_in_place(&staging.join(store::FILE), &file)?;
+    Ok((origin, before))
+}
+
+/// A name like this one that nothing has.
+fn unused(path: &Path) -> PathBuf {
+    let mut names = (1..).map(|n| backup::with_suffix(path, &format!("-{n}")));
+    let name = std::iter::once(path.to_owned()).chain(&mut names);
+    let mut free = name.filter(|name| !name.exists());
+    free.next().unwrap_or_else(|| path.to_owned())
 }
 
 async fn rotate_key(place: &Place) -> Result<Ending> {

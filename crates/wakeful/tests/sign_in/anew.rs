@@ -146,7 +146,9 @@ impl Later {
         let keys = Keys::open(directory.path()).unwrap();
         let clock = Arc::clone(&now);
         let setup = Setup {
-            store: store::open(directory.path()).await.unwrap(),
+            store: store::open(directory.path(), &keys.seal.row_seal())
+                .await
+                .unwrap(),
             vault: Vault::new(&keys.seal, &[]),
             keys,
             clock: Clock::new(move || Micros(clock.load(Ordering::SeqCst))),

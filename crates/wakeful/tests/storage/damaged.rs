@@ -141,6 +141,36 @@ async fn an_older_copy_of_the_database_is_noticed() {
     house.serve().await;
 }
 
+#[tokio::test]
+async fn a_log_that_lost_its_end_goes_on_and_records_what_is_missing() {
+    let (mut house, ann) = House::start().await;
+    let key = house.key("writer");
+    let first = house.deliver(&key, "writer", serde_json::json!({})).await;
+    house.stop();
+    let older = fs::read(house.data().join("wakeful.db")).unwrap();
+    house.serve().await;
+    for _ in 0..3 {
+        house.deliver(&key, "writer", serde_json::json!({})).await;
+    }
+    house.stop();
+    fs::write(house.data().join("wakeful.db"), older).unwrap();
+    house.try_serve(&[]).await.unwrap_err();
+    let continued = house.json(&["trail", "continue"]);
+    assert!(continued["kept"].as_u64().unwrap() > 0, "{continued}");
+    house.serve().await;
+    assert_eq!(house.response(&key, &first).await["status"], "pending");
+    let found = house
+        .get("/api/v1/trail?event_type=log_continued", &ann)
+        .await;
+    let entry = found.json()["entries"][0]["facts"].clone();
+    assert_eq!(entry["missing"], 3, "{entry}");
+    assert!(
+        entry["reason"].as_str().unwrap().contains("signed up to"),
+        "{entry}"
+    );
+    house.deliver(&key, "writer", serde_json::json!({})).await;
+}
+
 /// Files below a directory with what they hold, keys and locks apart.
 fn contents(data: &Path) -> Vec<(String, Vec<u8>)> {
     ["wakeful.db", WAL, "head"]

@@ -1,0 +1,187 @@
+//! Rows that no entry proves: one that somebody changed is not acted on, and a
+//! store that was sealed with another key is refused.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use store::*;
+use trail::{Hash, Micros};
+use uuid::Uuid;
+
+fn seal() -> RowSeal {
+    RowSeal::new(&[7; 32])
+}
+
+fn id(number: u128) -> Uuid {
+    Uuid::from_u128(number)
+}
+
+/// Two rows of each kind, so that one can be given the other's values.
+async fn fill(store: &dyn Store) {
+    let mut batch = Batch::default();
+    for (number, name) in (1_u8..).zip(["ann", "bob"]) {
+        let delivery = id(number.into());
+        batch.secrets.push((name.to_owned(), vec![number]));
+        batch.buckets.push(BucketRow {
+            key_id: name.to_owned(),
+            level: number.into(),
+            at: Micros(5),
+        });
+        batch.idempotency.push(IdempotencyRow {
+            key_id: name.to_owned(),
+            idempotency_key: "k".to_owned(),
+            digest: Hash([number; 32]),
+            delivery_id: delivery,
+            created_at: Micros(5),
+        });
+        batch.callbacks.push(CallbackRow {
+            no: number.into(),
+            delivery_id: delivery,
+            webhook_id: name.to_owned(),
+            attempts: 0,
+            state: 0,
+            next_at: Some(Micros(number.into())),
+            last_error: None,
+        });
+        batch.seen.push((name.to_owned(), delivery));
+        batch
+            .snoozed
+            .push((name.to_owned(), number.into(), Some(Micros(100))));
+    }
+    store.append(batch).await.unwrap();
+}
+
+fn database(directory: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(directory.join(FILE)).unwrap()
+}
+
+async fn loaded(store: &dyn Store) -> Loaded {
+    let needs = Needs {
+        buckets: vec!["ann".to_owned(), "bob".to_owned()],
+        idempotency: vec![
+            ("ann".to_owned(), "k".to_owned()),
+            ("bob".to_owned(), "k".to_owned()),
+        ],
+        callbacks: vec![1, 2],
+        seen: vec![("ann".to_owned(), id(1)), ("bob".to_owned(), id(2))],
+        ..Default::default()
+    };
+    store.load(&needs).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), &seal()).await.unwrap();
+    fill(store.as_ref()).await;
+    let whole = loaded(store.as_ref()).await;
+    let counts = |loaded: &Loaded| {
+        [
+            loaded.buckets.len(),
+            loaded.idempotency.len(),
+            loaded.callbacks.len(),
+            loaded.seen.len(),
+        ]
+    };
+    assert_eq!(counts(&whole), [2, 2, 2, 2]);
+    assert_eq!(store.snoozed("ann", Micros(1), 9).await.unwrap().len(), 1);
+    assert_eq!(
+        store.check_rows().await.unwrap().wrong,
+        ["head: there is more than one, or none (1)"]
+    );
+
+    database(directory.path())
+        .execute_batch(
+            "UPDATE buckets SET level = 2 WHERE key_id = 'ann';
+             UPDATE idempotency SET delivery_id = (SELECT delivery_id FROM idempotency
+                 WHERE key_id = 'bob') WHERE key_id = 'ann';
+             UPDATE callbacks SET delivery_id = (SELECT delivery_id FROM callbacks WHERE no = 2)
+                 WHERE no = 1;
+             UPDATE snoozed SET until = 101 WHERE name = 'ann';
+             UPDATE secrets SET sealed = x'02' WHERE name = 'ann';
+             INSERT INTO seen SELECT 'ann', x'09', mac FROM seen WHERE name = 'ann';",
+        )
+        .unwrap();
+    let left = loaded(store.as_ref()).await;
+    assert_eq!(counts(&left), [1, 1, 1, 2]);
+    assert!(left.buckets.contains_key("bob") && left.callbacks.contains_key(&2));
+    assert!(store.snoozed("ann", Micros(1), 9).await.unwrap().is_empty());
+    assert_eq!(store.callbacks_due(Micros(9), 9).await.unwrap().len(), 1);
+    assert_eq!(store.next_callback().await.unwrap(), Some(Micros(2)));
+    assert!(matches!(store.secret("ann").await, Err(Error::Damaged(_))));
+    assert_eq!(store.secret("bob").await.unwrap(), Some(vec![2]));
+    let wrong = store.check_rows().await.unwrap().wrong;
+    for table in [
+        "secrets",
+        "buckets",
+        "idempotency",
+        "callbacks",
+        "snoozed",
+        "seen",
+    ] {
+        let named = wrong
+            .iter()
+            .any(|wrong| wrong.starts_with(&format!("{table}: 1 rows")));
+        assert!(named, "{table} in {wrong:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path(), &seal()).await.unwrap();
+    fill(store.as_ref()).await;
+    drop(store);
+    let other = open(directory.path(), &RowSeal::new(&[8; 32])).await;
+    assert!(matches!(other, Err(Error::OtherSeal)), "{other:?}");
+    database(directory.path())
+        .execute_batch("UPDATE row_seal SET proof = zeroblob(16)")
+        .unwrap();
+    drop(open(directory.path(), &seal()).await.unwrap());
+    let store = open_read_only(directory.path(), Some(&seal())).unwrap();
+    let wrong = store.check_rows().await.unwrap().wrong;
+    assert!(
+        !wrong.iter().any(|wrong| wrong.contains("row_seal")),
+        "{wrong:?}"
+    );
+    // With the rows sealed anew, the other key is the one.
+    drop(store);
+    reseal(directory.path(), &RowSeal::new(&[8; 32])).unwrap();
+    assert!(
+        open(directory.path(), &RowSeal::new(&[8; 32]))
+            .await
+            .is_ok()
+    );
+    assert!(matches!(
+        open(directory.path(), &seal()).await,
+        Err(Error::OtherSeal)
+    ));
+}
+
+#[tokio::test]
+async fn code_in_the_database_is_removed_and_another_table_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path(), &seal()).await.unwrap());
+    let database = database(directory.path());
+    let trigger = "CREATE TRIGGER eve AFTER INSERT ON seen BEGIN DELETE FROM secrets; END";
+    database.execute_batch(trigger).unwrap();
+    let store = open_read_only(directory.path(), None).unwrap();
+    let wrong = store.check_rows().await.unwrap().wrong;
+    assert!(
+        wrong.iter().any(|wrong| wrong.contains("trigger eve")),
+        "{wrong:?}"
+    );
+    drop(store);
+    drop(open(directory.path(), &seal()).await.unwrap());
+    let left: i64 = database
+        .query_row(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(left, 0);
+    database.execute_batch("CREATE TABLE eve (a)").unwrap();
+    let refused = open(directory.path(), &seal()).await;
+    assert!(matches!(refused, Err(Error::Damaged(_))), "{refused:?}");
+}
