@@ -82,7 +82,7 @@ export async function rob(id, cookies, words = []) {
   const read = new Set();
   const values = cookies.flatMap((cookie) => cookie.split("; ").map((pair) => pair.slice(pair.indexOf("=") + 1)));
   const keys = new Set([...words, ...values, ...values.map((value) => createHash("sha256").update(value).digest("hex"))]);
-  const all = [...cookies, ...values.flatMap((value) => [`wakeful=${value}`, `__Host-wakeful=${value}`])];
+  const all = [...cookies, ...values.map((value) => `${given.tls ? "__Host-" : ""}wakeful=${value}`)];
   for (const cookie of new Set(all)) {
     for (const path of [...PAGES, `/items/${id}`, "/agents/scout/prompt", ...READS]) {
       const { status, text, headers } = await send("GET", to(path), { cookie });
@@ -91,8 +91,8 @@ export async function rob(id, cookies, words = []) {
       for (const [, key] of `${headers.location ?? ""} ${text}`.matchAll(/\/~([^/"\s]+)/g)) keys.add(key);
     }
   }
-  const none = { cookies: new Set([...all, ""]), keys: new Set([...keys, ""]) };
-  for (const cookie of none.cookies) for (const key of none.keys) {
+  // With what was found, and with nothing.
+  for (const cookie of new Set([...all, ""])) for (const key of new Set([...keys, ""])) {
     const own = { ...(cookie ? { cookie } : {}), origin: given.address, "sec-fetch-site": "same-origin", referer: to("/") };
     const json = { ...own, "content-type": "application/json", ...(key ? { "wakeful-form": key } : {}) };
     const form = (path, fields) => send("POST", to(path), { ...own, "content-type": FORM, ...(key ? { "wakeful-form": key } : {}) }, new URLSearchParams({ token: key, ...fields }).toString());

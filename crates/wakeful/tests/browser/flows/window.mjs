@@ -4,6 +4,9 @@
 
 import { eventually, given } from "./browser.mjs";
 
+/** A page that is the same after so long is not being left. */
+const STAYS_MS = 250;
+
 /** A function that gives what a script gives, as JSON. It waits for nothing that is
  * there at once: where scripts are off, no promise is ever kept. */
 export const asText = (script) => `(given) => {
@@ -44,6 +47,19 @@ export class Window {
   async look(script, ...more) {
     const [found] = await eventually("a page can be looked at", () => this.eval(script, ...more).then((found) => [found], () => null));
     return found;
+  }
+
+  /** What can be read on a page once it stays as it is: a script may hide one and
+   * lead elsewhere. */
+  async settled() {
+    let before;
+    return eventually("a page stays as it is", async () => {
+      await new Promise((resolve) => setTimeout(resolve, STAYS_MS));
+      const now = await this.look(() => document.readyState === "complete" && document.body.checkVisibility() && `${location.href}\n${document.title}\n${document.body.innerText.replace(/\d+ (s|min) ago/g, "")}`);
+      const same = now && now === before;
+      before = now;
+      return same && now;
+    });
   }
 
   url() {
