@@ -163,12 +163,14 @@ impl Writer {
             size: prefix.size,
             root: prefix.root,
         });
+        let old_note = prefix.last_note.unwrap_or(head.note);
+        let counted = trail::Checkpoint::unsigned(&old_note).map_or(0, |old| old.size);
         let continued = account::event::LogContinued {
             key: key.to_string(),
             kept: prefix.size,
-            missing: prefix.signed.saturating_sub(prefix.size),
-            old_origin: head.note.lines().next().unwrap_or_default().to_owned(),
-            old_checkpoint: head.note,
+            missing: counted.saturating_sub(prefix.size),
+            old_origin: old_note.lines().next().unwrap_or_default().to_owned(),
+            old_checkpoint: old_note,
             origin: key.name().to_owned(),
             reason: prefix.reason,
             root: prefix.root,

@@ -224,8 +224,8 @@ pub struct Prefix {
     pub root: Hash,
     /// The time of its last entry.
     pub last_time: Micros,
-    /// How many entries the log had when it was last signed, as far as is known.
-    pub signed: u64,
+    /// The last signed note, if it is another than the one in the data.
+    pub last_note: Option<String>,
     /// What is wrong after it.
     pub reason: String,
 }

@@ -187,6 +187,7 @@ async fn people_and_agents(house: &House) {
             .ask(Command::SetPassword {
                 name: name.to_owned(),
                 keep: None,
+                revoke: None,
                 sealed: sealed.unwrap(),
             })
             .await;

@@ -210,7 +210,7 @@ pub fn sound_prefix(connection: &Connection) -> Result<Option<Prefix>> {
         size: tree.size(),
         root: tree.root(),
         last_time: last_time.unwrap_or(Micros(0)),
-        signed: signed.map_or(0, |signed| signed.size),
+        last_note: None,
         reason,
     }))
 }

@@ -517,28 +517,28 @@ async fn sound_but_short(live: &dyn store::Store, directory: &Path) -> Result<st
         .context("could not read the log's key")?;
     let head = live.head().await?.context("the data hold no log")?;
     let found = Checkpoint::unsigned(&head.note).context("the log's head cannot be read")?;
-    let (signed, reason) = match reached::look(live, key.verifier()).await {
+    let mut last_note = None;
+    let reason = match reached::look(live, key.verifier()).await {
         Ok(()) => {
             bail!("the log holds as it is; `wakeful trail rebuild` mends what follows from it")
         }
-        Err(Shortfall::Missing { signed, found }) => (
-            signed,
-            format!("the log was signed up to {signed}, and the data end at {found}"),
-        ),
-        Err(Shortfall::Differs { size }) => (
-            size,
-            format!("the first {size} entries are not those that were signed"),
-        ),
-        Err(Shortfall::OtherLog { origin }) => {
-            (found.size, format!("the file head is of the log {origin}"))
+        Err(Shortfall::Missing { signed, found }) => {
+            let counts = |note: &String| Checkpoint::unsigned(note).map(|last| last.size);
+            let mut notes = live.remembered()?.into_iter();
+            last_note = notes.find(|note| counts(note) == Some(signed));
+            format!("the log was signed up to {signed}, and the data end at {found}")
         }
+        Err(Shortfall::Differs { size }) => {
+            format!("the first {size} entries are not those that were signed")
+        }
+        Err(Shortfall::OtherLog { origin }) => format!("the file head is of the log {origin}"),
         Err(fault) => return Err(fault.into()),
     };
     Ok(store::Prefix {
         size: found.size,
         root: found.root,
         last_time: head.last_time,
-        signed,
+        last_note,
         reason,
     })
 }
