@@ -4,6 +4,8 @@ use ::wake::{limits, net::Cidr};
 use account::secret::SecretHash;
 use wakelink::relay::Limits;
 
+use crate::{crowd::Bounds, limits::People};
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Scheme, host and port under which agents reach this server.
@@ -15,6 +17,10 @@ pub struct Settings {
     pub setup: Option<SecretHash>,
     /// Of the relay.
     pub link: Limits,
+    /// Of each person.
+    pub people: People,
+    /// Connections at once, beside those of the relay.
+    pub connections: usize,
 }
 
 impl Settings {
@@ -32,6 +38,8 @@ impl Default for Settings {
             proxies: Vec::new(),
             setup: None,
             link: Limits::default(),
+            people: People::default(),
+            connections: Bounds::MOST,
         }
     }
 }

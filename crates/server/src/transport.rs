@@ -4,6 +4,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
     time::Instant,
 };
 
@@ -15,7 +16,9 @@ use axum::{
 };
 use tower::Service as _;
 
-use crate::{App, Problem, body::Lent, metrics::Route, routes};
+use wakelink::relay::network;
+
+use crate::{App, Problem, body::Lent, crowd::Guest, metrics::Route, routes, visit::Visit};
 
 /// How the listener that accepted a connection protects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub struct Door {
     router: Router,
     listener: Listener,
     address: IpAddr,
+    guest: Option<Arc<Guest>>,
 }
 
 impl Door {
@@ -61,13 +65,15 @@ impl Door {
             app,
             listener,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            guest: None,
         }
     }
 
     /// The same, for a connection from `address`.
-    pub fn to(&self, address: IpAddr) -> Door {
+    pub fn to(&self, address: IpAddr, guest: &Arc<Guest>) -> Door {
         Door {
             address: address.to_canonical(),
+            guest: Some(Arc::clone(guest)),
             ..self.clone()
         }
     }
@@ -76,9 +82,13 @@ impl Door {
         let started = Instant::now();
         let route = Route::of(request.uri().path());
         let lent = Lent::of(&mut request);
-        let mut response = match one_host(&request).and_then(|()| self.peer(&request)) {
+        let visit = Visit::on(self.guest.as_ref());
+        let peer = one_host(&request).and_then(|()| self.peer(&request));
+        let peer = peer.and_then(|peer| self.enter(&visit, peer));
+        let mut response = match peer {
             Ok(peer) => {
                 request.extensions_mut().insert(peer);
+                request.extensions_mut().insert(visit.clone());
                 let Ok(response) = self.router.call(request).await;
                 response
             }
@@ -104,6 +114,18 @@ impl Door {
         let metrics = &self.app.metrics;
         metrics.observe(route, response.status(), started.elapsed());
         response
+    }
+
+    /// Behind a proxy it is requests that are counted for an address, until it
+    /// is known whose they are.
+    fn enter(&self, visit: &Visit, peer: Peer) -> Result<Peer, Problem> {
+        if self.app.settings.proxies.is_empty() || peer.local {
+            return Ok(peer);
+        }
+        let network = network(peer.address).to_string();
+        let place = self.app.limits.place_for_stranger(&network)?;
+        visit.hold(Some(place));
+        Ok(peer)
     }
 
     fn peer(&self, request: &Request) -> Result<Peer, Problem> {

@@ -58,7 +58,7 @@ pub async fn end(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, &headers, body).await?;
+    let mut fields = Fields::read(&app, &holder.user.name, &headers, body).await?;
     let token: String = fields.required("session_token", "a string")?;
     fields.end()?;
     let hash = secret::hash(&token);

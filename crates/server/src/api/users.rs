@@ -50,7 +50,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &headers, body).await?;
+    let mut fields = Fields::read(&app, &admin.actor, &headers, body).await?;
     let name: String = fields.required("name", "a string")?;
     let role = fields.choice("role", ROLES)?;
     fields.end()?;
@@ -135,7 +135,7 @@ pub async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, &headers, body).await?;
+    let mut fields = Fields::read(&app, &admin.actor, &headers, body).await?;
     let role = fields.choice("role", ROLES)?;
     let state = fields.choice("state", STATES)?;
     fields.end()?;

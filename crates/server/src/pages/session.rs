@@ -13,7 +13,7 @@ use axum::{
 };
 use trail::{Hash, Micros};
 
-use crate::{App, Settings};
+use crate::{App, Settings, visit};
 
 /// For so long a session that a link opened may replace a forgotten password.
 const FRESH_SECONDS: i64 = 900;
@@ -133,6 +133,8 @@ impl FromRequestParts<App> for Signed {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Signed, Response> {
         if let Some(signed) = by_cookie(&parts.headers, app) {
+            let known = visit::is_person(parts, app, &signed.user.name).await;
+            known.map_err(IntoResponse::into_response)?;
             return Ok(signed);
         }
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -14,6 +14,7 @@ use trail::Micros;
 use crate::{
     App,
     api::fresh,
+    body::Sender,
     pages::{
         form::{Form, SignedForm, pairs},
         layout::{notice, plain},
@@ -72,7 +73,14 @@ pub async fn with_password(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form_sent = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let form_sent = Form::open(
+        &app,
+        Sender::Stranger(peer.address),
+        &headers,
+        body,
+        FORM_BYTES,
+    )
+    .await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
     if let Err(seconds) = app
         .limits
@@ -145,7 +153,14 @@ pub async fn with_link(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    Form::open(&app, &headers, body, FORM_BYTES).await?;
+    Form::open(
+        &app,
+        Sender::Stranger(peer.address),
+        &headers,
+        body,
+        FORM_BYTES,
+    )
+    .await?;
     let hash = secret::hash(&link);
     let command = |session| account::Command::UseLink { hash, session };
     match enter(&app, &headers, command).await {

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 use server::{
     App, Settings,
+    limits::People,
     listen::Tls,
     serve::{self, Bound},
 };
@@ -41,6 +42,8 @@ struct File {
     max_details: Option<usize>,
     #[serde(default)]
     link: Limits,
+    #[serde(default)]
+    people: People,
 }
 
 fn read_config(path: Option<&Path>) -> Result<File> {
@@ -105,7 +108,10 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if let Some(limit) = file.link.nothing_passes() {
         bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
     }
-    files::make_room(&mut file.link);
+    if let Some(limit) = file.people.nothing_passes() {
+        bail!("{limit} = 0 under [people] would let nothing through: leave it out, or give more");
+    }
+    let connections = files::make_room(&mut file.link);
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
@@ -138,6 +144,8 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         proxies,
         setup: setup.as_ref().map(|link| secret::hash(link)),
         link: file.link,
+        people: file.people,
+        connections,
     };
     // Before anyone is told that it runs, or a signal would kill it.
     let shutdown = shutdown()?;
