@@ -116,7 +116,7 @@ impl Store<'_> {
                     .arg(self.path());
                 command
             }
-            Kind::Wakeful(wakeful) => wakeful.serve(self.path(), addr),
+            Kind::Wakeful(wakeful) => wakeful.serve(self.path(), addr)?,
         };
         let log = tempfile::NamedTempFile::new()?;
         let running = Running::start(&mut command, addr, log.path())?;

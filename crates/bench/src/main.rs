@@ -1,6 +1,7 @@
 //! What a durable delivery costs: Wakeful beside a plain server and bare SQLite,
 //! in the same run, on the same disk, under the same load.
 
+mod attack;
 mod child;
 mod connection;
 mod contender;
@@ -14,6 +15,7 @@ mod scout;
 mod table;
 mod wake;
 mod wakeful;
+mod watchers;
 mod work;
 
 use std::net::SocketAddr;
@@ -39,6 +41,10 @@ enum Command {
     Pages(Pages),
     /// Packets between devices and clients, beside a bare relay and one on Node.
     Relay(RelayPlan),
+    /// Deliveries while thousands watch the trail grow, and while nobody does.
+    Watchers(Watchers),
+    /// Every resource attack at once, while people answer and agents deliver.
+    Attack(Attack),
     /// The bare relay, as its own process.
     #[command(hide = true)]
     BareRelay {
@@ -78,6 +84,42 @@ struct Pages {
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
     preload: Vec<u64>,
     /// Where the stores are made; must be on a real disk. The target directory unless given.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Watchers {
+    /// The server to measure; the one built beside this program unless given.
+    #[arg(long)]
+    wakeful: Option<PathBuf>,
+    /// How many watch.
+    #[arg(long, default_value_t = 3_000)]
+    watchers: usize,
+    /// How long each measurement lasts.
+    #[arg(long, default_value_t = 20.0)]
+    seconds: f64,
+    /// Where the store is made; must be on a real disk. The target directory unless given.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Attack {
+    /// The server to attack; the one built beside this program unless given.
+    #[arg(long)]
+    wakeful: Option<PathBuf>,
+    /// How long the attack lasts, after a fifth of it without.
+    #[arg(long, default_value_t = 10.0)]
+    minutes: f64,
+    /// Leave out: bodies, sockets, searches, streams, key, readers, passwords.
+    #[arg(long, value_delimiter = ',')]
+    without: Vec<String>,
+    /// The processors that the server may use, such as "0-1"; those of this
+    /// program unless given.
+    #[arg(long)]
+    processors: Option<String>,
+    /// Where the store is made; must be on a real disk. The target directory unless given.
     #[arg(long)]
     dir: Option<PathBuf>,
 }
@@ -149,6 +191,8 @@ fn main() -> Result<ExitCode> {
         Command::Wake(arguments) => wake(arguments),
         Command::Pages(arguments) => pages(arguments),
         Command::Relay(arguments) => relay(arguments),
+        Command::Attack(arguments) => attack(arguments),
+        Command::Watchers(arguments) => watch(arguments),
         Command::BareRelay {
             listen,
             read_bytes,
@@ -188,6 +232,41 @@ fn pages(arguments: Pages) -> Result<ExitCode> {
         dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
     };
     Ok(match pages::run(&plan)? {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn watch(arguments: Watchers) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let (beside, target) = places(&program)?;
+    let plan = watchers::Plan {
+        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        watchers: arguments.watchers,
+        measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
+        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+    };
+    Ok(match watchers::run(&plan)? {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn attack(arguments: Attack) -> Result<ExitCode> {
+    let program = std::env::current_exe()?;
+    let (beside, target) = places(&program)?;
+    let minutes = |share: f64| Duration::try_from_secs_f64(arguments.minutes * 60.0 * share);
+    let plan = attack::Plan {
+        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        attack: minutes(1.0).context("--minutes")?,
+        before: minutes(0.2)
+            .context("--minutes")?
+            .max(Duration::from_secs(20)),
+        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        processors: arguments.processors,
+        without: arguments.without,
+    };
+    Ok(match attack::run(&plan)? {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })

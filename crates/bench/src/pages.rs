@@ -56,7 +56,7 @@ fn measure(plan: &Plan, preload: u64, data: &Path, out: &mut impl Write) -> Resu
     wakeful.preload(data, preload)?;
     let addr = child::free_addr()?;
     let log = data.join("log");
-    let running = Running::start(&mut wakeful.serve(data, addr), addr, &log)?;
+    let running = Running::start(&mut wakeful.serve(data, addr)?, addr, &log)?;
     let link = wakeful.sign_in_link(data)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

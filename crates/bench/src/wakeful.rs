@@ -13,6 +13,17 @@ use crate::work::AGENT;
 
 /// So high that the bucket never empties: the bench measures the server, not its limits.
 const RATE: &str = "1000000000/1000000000";
+const UNLIMITED: &str = "[people]
+answers-at-once = 1000000000
+answers-per-hour = 1000000000
+writes-at-once = 1000000000
+writes-per-hour = 1000000000
+searched-at-once = 1000000000
+searched-per-second = 1000000000
+reads = 10000
+streams = 10000
+connections = 10000
+";
 const ANSWERED_PERCENT: &str = "50";
 
 #[derive(Debug, Clone)]
@@ -45,7 +56,46 @@ impl Wakeful {
             .map(drop)
     }
 
-    pub fn serve(&self, data: &Path, listen: SocketAddr) -> Command {
+    /// Another person; gives the token.
+    pub fn person(&self, data: &Path, name: &str, role: &str) -> Result<String> {
+        let user = ["user", "create", name, "--role", role, "--json"];
+        text(&self.json(data, &user)?, "token")
+    }
+
+    /// Another agent; gives its key.
+    pub fn key(&self, data: &Path, agent: &str) -> Result<String> {
+        let key = ["key", "create", "--agent", agent, "--rate", RATE, "--json"];
+        text(&self.json(data, &key)?, "key")
+    }
+
+    /// The server without limits for people: one of them does what thousands do.
+    pub fn serve(&self, data: &Path, listen: SocketAddr) -> Result<Command> {
+        self.serve_with(data, listen, "")
+    }
+
+    /// The same, with more in its configuration file.
+    pub fn serve_with(&self, data: &Path, listen: SocketAddr, more: &str) -> Result<Command> {
+        let config = data.join("bench.toml");
+        std::fs::write(&config, UNLIMITED)?;
+        // A program of before knows no limits for people, and has none.
+        let known = if self.takes(&config)? { UNLIMITED } else { "" };
+        std::fs::write(&config, format!("{known}{more}"))?;
+        let mut command = self.serve_limited(data, listen);
+        command.arg("--config").arg(config);
+        Ok(command)
+    }
+
+    /// Whether the program knows all that is set there.
+    fn takes(&self, config: &Path) -> Result<bool> {
+        let mut command = Command::new(&self.program);
+        // A certificate without its key ends it before it does anything.
+        command.args(["serve", "--tls-cert", "none", "--data", "/nonexistent"]);
+        let output = command.arg("--config").arg(config).output()?;
+        Ok(!String::from_utf8_lossy(&output.stderr).contains("unknown field"))
+    }
+
+    /// The server as it is when nothing is set.
+    pub fn serve_limited(&self, data: &Path, listen: SocketAddr) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(["serve", "--listen", &listen.to_string(), "--data"])

@@ -39,13 +39,16 @@ pub struct Looked {
     pub entries: Vec<Entry>,
     /// Where to go on. A page can be short, or even empty, and still have it.
     pub next: Option<u64>,
+    /// How many entries were read for it.
+    pub looked_at: usize,
 }
 
 impl Looked {
     fn nothing_before(next: u64) -> Looked {
         Looked {
-            entries: Vec::new(),
             next: next.checked_sub(1),
+            looked_at: LOOKED_AT,
+            ..Looked::default()
         }
     }
 }
@@ -178,6 +181,7 @@ impl Shared {
         fits: &(dyn Fn(&Entry) -> bool + Sync),
     ) -> store::Result<Looked> {
         let history = self.history(delivery).await?;
+        let looked_at = history.len();
         let mut within = history
             .into_iter()
             .rev()
@@ -185,6 +189,7 @@ impl Shared {
         Ok(Looked {
             entries: within.by_ref().take(limit).collect(),
             next: within.next().map(|entry| entry.position),
+            looked_at,
         })
     }
 
@@ -239,6 +244,7 @@ impl Shared {
                 Some(stream) => self.stream_entries(stream, at, size).await?,
                 None => self.entries_from(at, size).await?,
             };
+            found.looked_at += entries.len();
             for entry in entries {
                 if entry.position < first {
                     found.next = None;

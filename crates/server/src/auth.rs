@@ -1,28 +1,21 @@
 //! Permissions as types. A handler says whom it serves by what it extracts.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
-
 use account::{
-    Bucket, Key, Rate, Role, User,
+    Key, Role, User,
     secret::{self, SecretHash},
 };
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use engine::{Command, Refusal};
+use engine::Command;
 use inbox::{Person, event::Channel};
-use trail::Micros;
 
 use crate::{
     App, Problem,
-    lockout::Lockout,
     pages::{self, Signed},
     transport::Peer,
-    turns::Turns,
+    visit,
 };
 
 /// An agent, by its key.
@@ -183,7 +176,22 @@ enum Caller {
     Operator,
 }
 
-fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
+/// Who is asking; what they ask for is within what they may have at once.
+async fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
+    let caller = recognise(parts, app)?;
+    match &caller {
+        Caller::Agent(key) => visit::is_agent(parts, &key.key_id)?,
+        Caller::Human(human) => {
+            let name = &human.user.name;
+            visit::is_person(parts, app, name).await?;
+            visit::pays(parts, app, name)?;
+        }
+        Caller::Operator => {}
+    }
+    Ok(caller)
+}
+
+fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     let peer = parts.extensions.get::<Peer>().copied();
     let Some(authorization) = parts.headers.get(header::AUTHORIZATION) else {
         if peer.is_some_and(|peer| peer.local) {
@@ -308,7 +316,7 @@ impl FromRequestParts<App> for Agent {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Agent, Problem> {
-        match caller(parts, app)? {
+        match caller(parts, app).await? {
             Caller::Agent(key) => Ok(Agent(*key)),
             Caller::Human(human) => {
                 // Told the same as any stranger, and on the trail all the same.
@@ -327,7 +335,7 @@ impl FromRequestParts<App> for Human {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Human, Problem> {
-        match caller(parts, app)? {
+        match caller(parts, app).await? {
             Caller::Human(human) => Ok(*human),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
             Caller::Operator => Err(Problem::new(
@@ -392,7 +400,7 @@ impl FromRequestParts<App> for Remover {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Remover, Problem> {
-        match caller(parts, app)? {
+        match caller(parts, app).await? {
             Caller::Operator => Ok(Remover {
                 actor: "operator".to_owned(),
                 administers: true,
@@ -414,7 +422,7 @@ impl FromRequestParts<App> for Admin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Admin, Problem> {
-        match caller(parts, app)? {
+        match caller(parts, app).await? {
             Caller::Operator => Ok(Admin {
                 actor: "operator".to_owned(),
                 user: None,
@@ -437,82 +445,10 @@ impl FromRequestParts<App> for Reader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
-        match caller(parts, app)? {
+        match caller(parts, app).await? {
             Caller::Operator => Ok(Reader::OPERATOR),
             Caller::Human(human) => Ok(Reader::of(&human.user, human.by)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
-    }
-}
-
-/// Limits that need not survive a restart.
-#[derive(Debug, Default)]
-pub struct Limits {
-    pub sign_in: Lockout,
-    pub turns: Turns,
-    reads: Buckets,
-    deliveries: Buckets,
-    denials: Buckets,
-}
-
-/// Denials that one caller can put on the trail.
-const DENIALS: Rate = Rate {
-    burst: 20,
-    per_hour: 60,
-};
-
-/// Many times what the key may deliver: a poll a minute for each of hundreds
-/// of deliveries is ordinary.
-fn generous(rate: Rate) -> Rate {
-    Rate {
-        burst: rate.burst.saturating_mul(20).max(600),
-        per_hour: rate.per_hour.saturating_mul(100).max(36_000),
-    }
-}
-
-impl Limits {
-    pub fn take_read(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let taken = self.reads.take(&key.key_id, generous(key.rate), now);
-        taken.map_err(|seconds| {
-            let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
-        })
-    }
-
-    /// What is refused costs the key nothing of its deliveries, but it costs
-    /// us the reading. Asked before the body is read.
-    pub fn take_delivery(&self, key: &Key, now: Micros) -> Result<(), Problem> {
-        let taken = self.deliveries.take(&key.key_id, generous(key.rate), now);
-        taken.map_err(|retry_after_seconds| {
-            Refusal::RateLimited {
-                retry_after_seconds,
-            }
-            .into()
-        })
-    }
-
-    fn may_record_denial(&self, actor: &str, now: Micros) -> bool {
-        self.denials.take(actor, DENIALS, now).is_ok()
-    }
-}
-
-#[derive(Debug, Default)]
-struct Buckets(Mutex<HashMap<String, Bucket>>);
-
-impl Buckets {
-    /// Forgotten buckets are full ones, so forgetting all now and then costs little.
-    const MOST: usize = 100_000;
-
-    fn take(&self, name: &str, rate: Rate, now: Micros) -> Result<(), u64> {
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bucket) = buckets.get_mut(name) {
-            *bucket = bucket.take(rate, now)?;
-            return Ok(());
-        }
-        if buckets.len() >= Self::MOST {
-            buckets.clear();
-        }
-        buckets.insert(name.to_owned(), Bucket::full(rate, now).take(rate, now)?);
-        Ok(())
     }
 }

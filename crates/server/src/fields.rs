@@ -13,15 +13,24 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use trail::json;
 
-use crate::{App, Problem, body};
+use crate::{
+    App, Problem,
+    body::{self, Sender},
+};
 
 #[derive(Debug)]
 pub struct Fields(BTreeMap<String, Box<RawValue>>);
 
 impl Fields {
-    /// Reads a small JSON object.
-    pub async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Fields, Problem> {
-        let bytes = body::read(&app.bodies.people, headers, body, body::SMALL).await?;
+    /// Reads a small JSON object of the person of this name.
+    pub async fn read(
+        app: &App,
+        sender: &str,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Fields, Problem> {
+        let sender = Sender::Person(sender);
+        let bytes = body::read(&app.bodies, sender, headers, body, body::SMALL).await?;
         Ok(Fields::parse(&bytes)?)
     }
 

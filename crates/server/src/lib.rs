@@ -8,8 +8,11 @@
 pub mod api;
 pub mod auth;
 pub mod body;
+pub mod crowd;
 pub mod failures;
+pub mod feed;
 pub mod fields;
+pub mod limits;
 pub mod link;
 pub mod listen;
 pub mod lockout;
@@ -23,9 +26,11 @@ pub mod query;
 pub mod routes;
 pub mod serve;
 pub mod settings;
+pub mod stalled;
 pub mod transport;
 pub mod tries;
 pub mod turns;
+pub mod visit;
 pub mod wake;
 pub mod walk;
 pub mod webhook;
@@ -48,12 +53,14 @@ pub struct House {
     pub settings: Settings,
     pub metrics: metrics::Metrics,
     pub failures: failures::Failures,
-    pub limits: auth::Limits,
+    pub limits: limits::Limits,
     pub bodies: body::Rooms,
     /// Held while an agent's webhook secret is read, changed and written, so
     /// that of two rotations at once none is lost.
     pub rotating: tokio::sync::Mutex<()>,
     pub walks: walk::Walks,
+    /// What those who watch the trail grow are told.
+    pub feed: feed::Feed,
     pub link: link::Link,
     /// Becomes true when the server is about to end: whoever waits stops waiting.
     pub stopping: watch::Sender<bool>,
@@ -64,13 +71,14 @@ impl App {
         App(Arc::new(House {
             engine,
             link: link::Link::new(settings.link.clone()),
+            limits: limits::Limits::new(settings.people.clone()),
             settings,
             metrics: metrics::Metrics::default(),
             failures: failures::Failures::default(),
-            limits: auth::Limits::default(),
             bodies: body::Rooms::default(),
             rotating: tokio::sync::Mutex::default(),
             walks: walk::Walks::default(),
+            feed: feed::Feed::default(),
             stopping: watch::Sender::new(false),
         }))
     }

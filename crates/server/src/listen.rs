@@ -2,8 +2,9 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
+    future::{Future, poll_fn},
     io,
+    net::IpAddr,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -29,19 +30,23 @@ use rustls::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// How much a listener takes on.
+use crate::{
+    crowd::{Bounds, Crowd, Guest},
+    stalled::{Bodies, Impatient},
+};
+
+/// How long a listener waits for others.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
-    /// Connections at once; further ones wait to be accepted. Far more than
-    /// people and agents need, and what a machine can still hold.
-    connections: usize,
+struct Patience {
     /// A client that sends no request holds a connection for this long at most.
-    patience: Duration,
+    silent: Duration,
+    /// So does one that takes nothing of what it asked for.
+    stalled: Duration,
 }
 
-const BOUNDS: Bounds = Bounds {
-    connections: 20_000,
-    patience: Duration::from_secs(15),
+const PATIENCE: Patience = Patience {
+    silent: Duration::from_secs(15),
+    stalled: Duration::from_secs(30),
 };
 
 /// What one HTTP/1 connection buffers before it asks whether the head is too
@@ -49,7 +54,7 @@ const BOUNDS: Bounds = Bounds {
 /// would add up to a lot.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
-const STREAMS: u32 = 256;
+const STREAMS: u32 = 100;
 
 /// A certificate and its key, ready to protect connections.
 #[derive(Clone)]
@@ -90,14 +95,36 @@ pub async fn listen<L, S>(
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
-    listen_within(BOUNDS, listener, tls, greet, stop, grace).await;
+    let bounds = Bounds::new(Bounds::MOST, Bounds::MOST);
+    let greet = |address: &L::Addr, _: &Arc<Guest>| greet(address);
+    listen_counting(bounds, listener, tls, |_| None, greet, stop, grace).await;
+}
+
+/// The same within bounds. `origin` gives the address that a connection counts
+/// for, if there is one.
+pub async fn listen_counting<L, S>(
+    bounds: Bounds,
+    listener: L,
+    tls: Option<Tls>,
+    origin: impl Fn(&L::Addr) -> Option<IpAddr>,
+    greet: impl Fn(&L::Addr, &Arc<Guest>) -> S,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) where
+    L: Listener,
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
+    S::Future: Send,
+{
+    let accepting = (bounds, PATIENCE);
+    listen_within(accepting, listener, tls, origin, greet, stop, grace).await;
 }
 
 async fn listen_within<L, S>(
-    bounds: Bounds,
+    (bounds, patience): (Bounds, Patience),
     mut listener: L,
     tls: Option<Tls>,
-    greet: impl Fn(&L::Addr) -> S,
+    origin: impl Fn(&L::Addr) -> Option<IpAddr>,
+    greet: impl Fn(&L::Addr, &Arc<Guest>) -> S,
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) where
@@ -106,6 +133,7 @@ async fn listen_within<L, S>(
     S::Future: Send,
 {
     let places = Arc::new(Semaphore::new(bounds.connections));
+    let crowd = Crowd::new(bounds);
     let (stopping, stopped) = watch::channel(());
     let mut stop = std::pin::pin!(stop);
     loop {
@@ -115,16 +143,38 @@ async fn listen_within<L, S>(
             accepted = accepted => accepted,
             () = &mut stop => break,
         };
-        let service = greet(&address);
+        let origin = origin(&address);
+        if origin.is_some() {
+            wait_for_room(&crowd).await;
+        }
+        let guest = crowd.enter(origin, Instant::now());
+        let service = greet(&address, &guest);
+        let stream = Impatient::new(stream, patience.stalled);
         let stay = Stay {
-            patience: bounds.patience,
+            patience,
             stopped: stopped.clone(),
             _place: place.ok(),
         };
-        match tls.clone() {
-            Some(tls) => drop(tokio::spawn(protect(stream, tls, service, stay))),
-            None => drop(tokio::spawn(http1(TokioIo::new(stream), service, stay))),
-        }
+        let tls = tls.clone();
+        tokio::spawn(async move {
+            let served = async {
+                match tls {
+                    Some(tls) => protect(stream, tls, service, stay).await,
+                    None => http1(TokioIo::new(stream), service, stay).await,
+                }
+            };
+            let mut served = std::pin::pin!(served);
+            let first = poll_fn(|context| Poll::Ready(served.as_mut().poll(context))).await;
+            guest.was_looked_at();
+            if first.is_ready() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = &mut served => {}
+                () = guest.sent_away() => {}
+            }
+        });
     }
     drop((listener, stopped));
     let _ = stopping.send(());
@@ -135,10 +185,22 @@ async fn listen_within<L, S>(
     }
 }
 
+/// Many may come in the same moment: those who are here are looked at before one
+/// of them must go.
+async fn wait_for_room(crowd: &Crowd) {
+    const STEP: Duration = Duration::from_millis(5);
+    const STEPS: usize = 100;
+    for _ in 0..STEPS {
+        if crowd.has_room(Instant::now()) {
+            return;
+        }
+        tokio::time::sleep(STEP).await;
+    }
+}
+
 /// How long a connection may stay.
 struct Stay {
-    /// How long without a request.
-    patience: Duration,
+    patience: Patience,
     stopped: watch::Receiver<()>,
     /// Its place among those at once, until it ends.
     _place: Option<OwnedSemaphorePermit>,
@@ -154,7 +216,8 @@ async fn protect<S>(
     S::Future: Send,
 {
     // Who does not speak TLS, or not in time, is no one's failure but theirs.
-    let Ok(Ok(stream)) = tokio::time::timeout(stay.patience, tls.0.accept(stream)).await else {
+    let Ok(Ok(stream)) = tokio::time::timeout(stay.patience.silent, tls.0.accept(stream)).await
+    else {
         return;
     };
     match stream.get_ref().1.alpn_protocol() {
@@ -169,8 +232,8 @@ where
     S::Future: Send,
 {
     let connection = http1::Builder::new()
-        .timer(Patience::default())
-        .header_read_timeout(stay.patience)
+        .timer(OneAlarm::default())
+        .header_read_timeout(stay.patience.silent)
         .max_buf_size(BUFFER_BYTES)
         .serve_connection(io, service)
         .with_upgrades();
@@ -188,25 +251,38 @@ where
     S::Future: Send,
 {
     let spoke = Arc::new(AtomicBool::new(false));
+    let bodies = Bodies::default();
     let noting = {
-        let spoke = Arc::clone(&spoke);
+        let (spoke, bodies) = (Arc::clone(&spoke), bodies.clone());
         service_fn(move |request| {
             spoke.store(true, Ordering::Relaxed);
-            service.call(request)
+            let (answering, bodies) = (service.call(request), bodies.clone());
+            async move {
+                answering
+                    .await
+                    .map(|answer| answer.map(|body| bodies.watch(body)))
+            }
         })
     };
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS)
         // Whoever is gone without a word does not answer.
-        .keep_alive_interval(stay.patience)
-        .keep_alive_timeout(stay.patience)
+        .keep_alive_interval(stay.patience.silent)
+        .keep_alive_timeout(stay.patience.silent)
         .serve_connection(io, noting);
     let finish = http2::Connection::graceful_shutdown;
     let mut served = std::pin::pin!(drive(connection, finish, stay.stopped.clone()));
-    let silence = tokio::time::timeout(stay.patience, &mut served).await;
-    if silence.is_err() && spoke.load(Ordering::Relaxed) {
-        served.await;
+    let silence = tokio::time::timeout(stay.patience.silent, &mut served).await;
+    if silence.is_ok() || !spoke.load(Ordering::Relaxed) {
+        return;
+    }
+    // The socket itself may be free while no stream gets any room.
+    while !bodies.is_stalled(stay.patience.stalled) {
+        let served = tokio::time::timeout(stay.patience.silent, &mut served);
+        if served.await.is_ok() {
+            return;
+        }
     }
 }
 
@@ -229,26 +305,26 @@ async fn drive<C: Future>(
 /// The timer of one connection. hyper asks for a new sleep with every request
 /// and drops it when the request is there; to enter and leave the runtime's
 /// timers each time cost as much as reading the request. Here one alarm stays
-/// set: it goes off once per [`Bounds::patience`], and is set again if whoever
+/// set: it goes off once per [`Patience::silent`], and is set again if whoever
 /// waits then has waited for less.
 #[derive(Clone, Debug, Default)]
-struct Patience(Arc<Mutex<Option<Alarm>>>);
+struct OneAlarm(Arc<Mutex<Option<Alarm>>>);
 
 type Alarm = Pin<Box<tokio::time::Sleep>>;
 
 struct Wait {
     until: Instant,
-    patience: Patience,
+    alarm: OneAlarm,
 }
 
-impl Timer for Patience {
+impl Timer for OneAlarm {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
         self.sleep_until(Instant::now() + duration)
     }
 
     fn sleep_until(&self, until: Instant) -> Pin<Box<dyn Sleep>> {
-        let patience = self.clone();
-        Box::pin(Wait { until, patience })
+        let alarm = self.clone();
+        Box::pin(Wait { until, alarm })
     }
 }
 
@@ -259,11 +335,7 @@ impl Future for Wait {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let until = tokio::time::Instant::from_std(self.until);
-        let mut alarm = self
-            .patience
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut alarm = self.alarm.0.lock().unwrap_or_else(PoisonError::into_inner);
         let alarm = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         while alarm.as_mut().poll(context).is_ready() {
             if alarm.deadline() >= until {
@@ -291,14 +363,46 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let bounds = Bounds {
             connections,
-            patience,
+            strangers: connections,
+            strangers_per_address: connections,
+            ..Bounds::new(connections, connections)
         };
-        let greet = |_: &_| service_fn(async |_| Ok(Response::new(Body::from("hello"))));
+        let patience = super::Patience {
+            silent: patience,
+            stalled: PATIENCE,
+        };
+        let greet = |_: &_, _: &_| {
+            service_fn(async |request: Request<Incoming>| {
+                Ok(Response::new(match request.uri().path() {
+                    "/much" => Body::from(vec![b'x'; 32 << 20]),
+                    _ => Body::from("hello"),
+                }))
+            })
+        };
+        let origin = |address: &std::net::SocketAddr| Some(address.ip());
         let never = std::future::pending();
         tokio::spawn(listen_within(
-            bounds, listener, None, greet, never, PATIENCE,
+            (bounds, patience),
+            listener,
+            None,
+            origin,
+            greet,
+            never,
+            PATIENCE,
         ));
         address
+    }
+
+    #[tokio::test]
+    async fn who_takes_nothing_of_what_was_asked_for_is_let_go() {
+        let address = start(1, Duration::from_secs(60)).await;
+        let mut stalled = TcpStream::connect(address).await.unwrap();
+        let ask = b"GET /much HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        stalled.write_all(ask).await.unwrap();
+        // There is one place: another is greeted when the first is gone.
+        let mut next = TcpStream::connect(address).await.unwrap();
+        let greeted = tokio::time::timeout(Duration::from_secs(10), greeted(&mut next)).await;
+        assert!(greeted.is_ok(), "the one that reads nothing is still there");
     }
 
     async fn greeted(connection: &mut TcpStream) {

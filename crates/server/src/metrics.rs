@@ -164,6 +164,12 @@ pub fn render(app: &App) -> String {
             app.link.connections() as u64,
         ),
         (
+            "wakeful_event_streams",
+            "gauge",
+            "Live event streams that are open.",
+            app.feed.watching() as u64,
+        ),
+        (
             "wakeful_callbacks_delivered_total",
             "counter",
             "Callbacks delivered.",

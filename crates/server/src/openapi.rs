@@ -133,6 +133,11 @@ impl Doc {
             let entry = responses.entry(status.to_string());
             entry.or_insert_with(|| problem(status));
         }
+        // Whoever is recognised has limits.
+        if self.auth != Auth::Open {
+            let entry = responses.entry("429".to_owned());
+            entry.or_insert_with(|| problem(429));
+        }
         let mut operation = json!({
             "summary": self.summary, "tags": [self.tag], "responses": responses
         });

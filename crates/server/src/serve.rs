@@ -5,6 +5,7 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,8 +14,10 @@ use hyper::service::service_fn;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::{
-    App, failures, link,
-    listen::{Tls, listen},
+    App,
+    crowd::{self, Guest},
+    failures, feed, link,
+    listen::{Tls, listen_counting},
     transport::{Door, Listener},
     tries, webhook,
 };
@@ -22,6 +25,8 @@ use crate::{
 /// Requests in flight may take this long after the signal; the whole of an
 /// orderly end stays within 10 s.
 const GRACE: Duration = Duration::from_secs(8);
+/// Connections for administration: commands of whoever runs the server.
+const SOCKET_CONNECTIONS: usize = 64;
 /// Administration in flight, after that.
 const SOCKET_GRACE: Duration = Duration::from_secs(1);
 
@@ -72,6 +77,7 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),
         tokio::spawn(tries::run(app.clone())),
+        tokio::spawn(feed::run(app.clone())),
         tokio::spawn(link::watch(app.clone())),
         tokio::spawn(link::traffic::run(app.clone())),
     ];
@@ -81,17 +87,33 @@ pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
     };
     let public = {
         let door = Door::new(app.clone(), protection);
-        let greet = move |address: &SocketAddr| answer(door.to(address.ip()));
+        let greet =
+            move |address: &SocketAddr, guest: &Arc<Guest>| answer(door.to(address.ip(), guest));
         let tcp = tcp.tap_io(|stream| _ = stream.set_nodelay(true));
         let stopped = stopped(app.clone());
-        tokio::spawn(async move { listen(tcp, tls, greet, stopped, GRACE).await })
+        let settings = &app.settings;
+        let bounds = crowd::Bounds::new(settings.connections, settings.people.connections);
+        // Behind a proxy, its connections are everyone's.
+        let proxies = settings.proxies.clone();
+        let origin = move |address: &SocketAddr| {
+            let address = address.ip().to_canonical();
+            let is_proxy = proxies.iter().any(|net| net.contains(address));
+            (!is_proxy).then_some(address)
+        };
+        tokio::spawn(async move {
+            listen_counting(bounds, tcp, tls, origin, greet, stopped, GRACE).await
+        })
     };
     let (socket, path) = socket.unzip();
     let local = socket.map(|socket| {
         let door = Door::new(app.clone(), Listener::Local);
-        let greet = move |_: &_| answer(door.to(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let greet = move |_: &_, guest: &Arc<Guest>| answer(door.to(here, guest));
         let stopped = stopped(app.clone());
-        tokio::spawn(async move { listen(socket, None, greet, stopped, SOCKET_GRACE).await })
+        let bounds = crowd::Bounds::new(SOCKET_CONNECTIONS, SOCKET_CONNECTIONS);
+        tokio::spawn(async move {
+            listen_counting(bounds, socket, None, |_| None, greet, stopped, SOCKET_GRACE).await
+        })
     });
 
     shutdown.await;

@@ -4,7 +4,7 @@ use ::wake::{limits, net::Cidr};
 use account::secret::SecretHash;
 use wakelink::relay::Limits;
 
-use crate::proxy::ProxySecret;
+use crate::{crowd::Bounds, limits::People, proxy::ProxySecret};
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -22,6 +22,10 @@ pub struct Settings {
     pub setup: Option<SecretHash>,
     /// Of the relay.
     pub link: Limits,
+    /// Of each person.
+    pub people: People,
+    /// Connections at once, beside those of the relay.
+    pub connections: usize,
 }
 
 impl Settings {
@@ -48,6 +52,8 @@ impl Default for Settings {
             proxy_secret: None,
             setup: None,
             link: Limits::default(),
+            people: People::default(),
+            connections: Bounds::MOST,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
     time::Instant,
 };
 
@@ -15,7 +16,9 @@ use axum::{
 };
 use tower::Service as _;
 
-use crate::{App, Problem, body::Lent, metrics::Route, pages, routes};
+use wakelink::relay::network;
+
+use crate::{App, Problem, body::Lent, crowd::Guest, metrics::Route, pages, routes, visit::Visit};
 
 /// A browser that has reached this server by HTTPS asks for nothing without it
 /// for a year (RFC 6797). Other names below this host are not ours to speak for.
@@ -56,6 +59,7 @@ pub struct Door {
     router: Router,
     listener: Listener,
     address: IpAddr,
+    guest: Option<Arc<Guest>>,
 }
 
 impl Door {
@@ -65,13 +69,15 @@ impl Door {
             app,
             listener,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            guest: None,
         }
     }
 
     /// The same, for a connection from `address`.
-    pub fn to(&self, address: IpAddr) -> Door {
+    pub fn to(&self, address: IpAddr, guest: &Arc<Guest>) -> Door {
         Door {
             address: address.to_canonical(),
+            guest: Some(Arc::clone(guest)),
             ..self.clone()
         }
     }
@@ -84,9 +90,13 @@ impl Door {
         let https = self.is_https(request.headers());
         let framed = one_framing(&request).and_then(|()| one_host(&request));
         let ambiguous = framed.is_err();
-        let mut response = match framed.and_then(|()| self.peer(&request)) {
+        let visit = Visit::on(self.guest.as_ref());
+        let peer = framed.and_then(|()| self.peer(&request));
+        let peer = peer.and_then(|peer| self.enter(&visit, peer));
+        let mut response = match peer {
             Ok(peer) => {
                 request.extensions_mut().insert(peer);
+                request.extensions_mut().insert(visit.clone());
                 let Ok(response) = self.router.call(request).await;
                 response
             }
@@ -134,6 +144,18 @@ impl Door {
             Listener::Tls => true,
             Listener::Plain => proxied && every_hop_was_https(headers),
         }
+    }
+
+    /// Behind a proxy it is requests that are counted for an address, until it
+    /// is known whose they are.
+    fn enter(&self, visit: &Visit, peer: Peer) -> Result<Peer, Problem> {
+        if self.app.settings.proxies.is_empty() || peer.local {
+            return Ok(peer);
+        }
+        let network = network(peer.address).to_string();
+        let place = self.app.limits.place_for_stranger(&network)?;
+        visit.hold(Some(place));
+        Ok(peer)
     }
 
     fn peer(&self, request: &Request) -> Result<Peer, Problem> {

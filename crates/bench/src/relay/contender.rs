@@ -71,10 +71,7 @@ impl Kind {
                 let data = home.join("data");
                 std::fs::create_dir(&data)?;
                 let owner = wakeful.create(&data)?.owner_token;
-                let config = home.join("wakeful.toml");
-                std::fs::write(&config, LIMITS)?;
-                let mut command = wakeful.serve(&data, addr);
-                command.arg("--config").arg(&config);
+                let command = wakeful.serve_with(&data, addr, LIMITS)?;
                 Ok((command, Some(owner)))
             }
         }

@@ -57,7 +57,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &headers, body).await?;
+    let mut fields = Fields::read(&app, &keeper.name, &headers, body).await?;
     let agent_id: Option<Option<String>> = fields.optional("agent_id", "a string or null")?;
     fields.end()?;
     let agent_id = match agent_id.flatten() {

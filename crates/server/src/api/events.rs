@@ -7,89 +7,103 @@
 //! went. It has no id, and is not told again.
 //!
 //! A stream lasts no longer than the right to read it: who reads is looked up
-//! again before each event.
-
-use std::{collections::VecDeque, convert::Infallible, time::Duration};
+//! again before each piece. What they read comes from the feed that all share
+//! (`feed.rs`); only who was away for a while reads from the store.
 
 use ::wake::sweep::digits;
 use axum::{
+    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, HeaderName, header},
-    response::{
-        IntoResponse, Response, Sse,
-        sse::{Event, KeepAlive},
-    },
+    response::{IntoResponse, Response},
 };
 use engine::read::Entry;
 use futures_util::stream;
 use serde_json::json;
 use store::EntryQuery;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use trail::Hash;
 
-use crate::{App, auth::Reader, link::Presence};
+use crate::{
+    App, Problem,
+    auth::Reader,
+    feed::{Chunk, News, Seat},
+    link::Presence,
+};
 
 /// How far back a client can resume; older history is read through the API.
 const REPLAY: u64 = 10_000;
-const CHUNK: usize = 256;
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Entries read from the store at once.
+pub const CHUNK: usize = 256;
+/// Says nothing, and shows that the connection lives.
+const ALIVE: &[u8] = b":\n\n";
 
-struct Feed {
+struct Watcher {
     app: App,
     reader: Reader,
     log: String,
     /// What tells a new client where it stands.
-    opening: Option<Event>,
+    opening: Option<Bytes>,
     next: u64,
-    size: watch::Receiver<u64>,
+    seat: Seat,
     presences: broadcast::Receiver<Presence>,
-    ready: VecDeque<Entry>,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
-pub async fn events(State(app): State<App>, reader: Reader, headers: HeaderMap) -> Response {
-    let size = app.shared().size();
-    let now = *size.borrow();
+pub async fn events(
+    State(app): State<App>,
+    reader: Reader,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let name = reader.name.as_deref();
+    let place = name
+        .map(|name| app.limits.place_to_watch(name))
+        .transpose()?;
+    let last = headers.get("last-event-id");
+    if let (Some(name), Some(_)) = (name, last) {
+        app.limits.may_search(name, app.shared().clock.now())?;
+    }
+    let now = *app.shared().size().borrow();
     let log = fingerprint(app.shared().keys.log.name());
-    let last = headers
-        .get("last-event-id")
-        .map(|id| id.to_str().ok().and_then(|id| place(id, &log)));
+    let last = last.map(|id| id.to_str().ok().and_then(|id| place_in(id, &log)));
     let newest = now.saturating_sub(1);
-    let here = Event::default().id(id(newest, &log));
+    let here = id(newest, &log);
     let (opening, next) = match last {
         // An id without data is remembered and shown to nobody: who is cut off
         // before the first event still knows where to go on.
-        None => (Some(here), now),
+        None => (Some(format!("id: {here}\n\n")), now),
         Some(Some(last)) if last < now && now - last <= REPLAY => (None, last + 1),
         Some(_) => {
-            let reset = format!("{{\"position\":{newest}}}");
-            (Some(here.event("reset").data(reset)), now)
+            let data = format!("{{\"position\":{newest}}}");
+            let reset = format!("id: {here}\nevent: reset\ndata: {data}\n\n");
+            (Some(reset), now)
         }
     };
-    let feed = Feed {
+    let watcher = Watcher {
+        seat: app.feed.sit(now),
         presences: app.link.presences(),
         app,
         reader,
         log,
-        opening,
+        opening: opening.map(Bytes::from),
         next,
-        size,
-        ready: VecDeque::new(),
+        _place: place,
     };
-    let events = stream::unfold(feed, |mut feed| async move {
-        let event = feed.next_event().await?;
-        Some((Ok::<_, Infallible>(event), feed))
+    let events = stream::unfold(watcher, |mut watcher| async move {
+        let event = watcher.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(event), watcher))
     });
-    let alive = KeepAlive::new().interval(KEEP_ALIVE);
-    let no_buffering = [
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (no_buffering, Sse::new(events).keep_alive(alive)).into_response()
+    Ok((headers, Body::from_stream(events)).into_response())
 }
 
 /// Eight hex digits for a log's origin: a restored log has another one, and
 /// what its places hold may differ from what a client has seen there.
-fn fingerprint(origin: &str) -> String {
+pub fn fingerprint(origin: &str) -> String {
     let mut digits = Hash::of("wakeful/events/1", &[origin.as_bytes()]).to_string();
     digits.truncate(8);
     digits
@@ -100,7 +114,7 @@ fn id(position: u64, log: &str) -> String {
 }
 
 /// The place that an id names in this log. A bare number is taken at its word.
-fn place(id: &str, log: &str) -> Option<u64> {
+fn place_in(id: &str, log: &str) -> Option<u64> {
     let position = match id.split_once('@') {
         Some((position, of)) if of == log => position,
         Some(_) => return None,
@@ -109,56 +123,66 @@ fn place(id: &str, log: &str) -> Option<u64> {
     digits(position)
 }
 
-impl Feed {
+impl Watcher {
     /// A device is its owner's business alone.
-    fn presence(&self, heard: &Presence) -> Option<Event> {
+    fn presence(&self, heard: &Presence) -> Option<Bytes> {
         if self.reader.again(&self.app)?.name.as_deref() != Some(&*heard.owner) {
             return None;
         }
         let data = json!({ "agent_id": &*heard.agent_id, "online": heard.online });
-        Some(
-            Event::default()
-                .event("agent_status")
-                .data(data.to_string()),
-        )
+        Some(format!("event: agent_status\ndata: {data}\n\n").into())
     }
 
-    /// The next event; `None` ends the stream, and the client comes back.
-    async fn next_event(&mut self) -> Option<Event> {
+    /// What to send next; `None` ends the stream, and the client comes back.
+    async fn next(&mut self) -> Option<Bytes> {
         if let Some(opening) = self.opening.take() {
             return Some(opening);
         }
         loop {
             self.reader = self.reader.again(&self.app)?;
-            while let Some(entry) = self.ready.pop_front() {
-                if self.reader.is_owner || is_public(&entry) {
-                    return event(&entry, &self.log);
-                }
-            }
-            let heard = tokio::select! {
-                grown = self.size.wait_for(|size| *size > self.next) => {
-                    drop(grown.ok()?);
-                    None
-                }
-                heard = self.presences.recv() => Some(heard),
-                () = self.app.stopped() => return None,
-            };
-            if let Some(heard) = heard {
-                // Who missed some is not told of those.
-                match heard.ok().and_then(|heard| self.presence(&heard)) {
-                    Some(event) => return Some(event),
+            let news = self.app.feed.after(self.next, self.reader.is_owner);
+            let (text, next) = match news {
+                News::Some { text, next } => (text, next),
+                News::TooOld => self.catch_up().await?,
+                News::Nothing => match self.wait().await? {
+                    Some(text) => return Some(text),
                     None => continue,
-                }
-            }
-            let query = EntryQuery {
-                from: self.next,
-                limit: CHUNK,
-                ..EntryQuery::default()
+                },
             };
-            let entries = self.app.shared().entries(query).await.ok()?;
-            self.next = entries.last()?.position + 1;
-            self.ready.extend(entries);
+            self.next = next;
+            if !text.is_empty() {
+                return Some(text);
+            }
         }
+    }
+
+    /// Waits for something to happen; gives what is on no log.
+    async fn wait(&mut self) -> Option<Option<Bytes>> {
+        tokio::select! {
+            is_alive = self.seat.called() => {
+                let nothing_new = is_alive?;
+                Some(nothing_new.then_some(Bytes::from_static(ALIVE)))
+            }
+            // Who missed some is not told of those.
+            heard = self.presences.recv() => Some(heard.ok().and_then(|heard| self.presence(&heard))),
+            () = self.app.stopped() => None,
+        }
+    }
+
+    /// Reads what the feed has forgotten.
+    async fn catch_up(&self) -> Option<(Bytes, u64)> {
+        let query = EntryQuery {
+            from: self.next,
+            limit: CHUNK,
+            ..EntryQuery::default()
+        };
+        let entries = self.app.shared().entries(query).await.ok()?;
+        if let Some(name) = &self.reader.name {
+            let now = self.app.shared().clock.now();
+            self.app.limits.searched(name, entries.len(), now);
+        }
+        let chunk = Chunk::of(&entries, &self.log)?;
+        Some((chunk.text(self.reader.is_owner), chunk.end()))
     }
 }
 
@@ -171,14 +195,12 @@ pub fn is_public_stream(stream: &str) -> bool {
     stream.starts_with("agent/")
 }
 
-fn event(entry: &Entry, log: &str) -> Option<Event> {
+/// An entry as an event.
+pub fn event(entry: &Entry, log: &str) -> Option<String> {
     let data = serde_json::to_string(entry).ok()?;
-    Some(
-        Event::default()
-            .id(id(entry.position, log))
-            .event(&entry.event_type)
-            .data(data),
-    )
+    let id = id(entry.position, log);
+    let name = &entry.event_type;
+    Some(format!("id: {id}\nevent: {name}\ndata: {data}\n\n"))
 }
 
 #[cfg(test)]
@@ -192,11 +214,11 @@ mod tests {
             fingerprint("wakeful.local/b"),
         );
         assert_eq!(log.len(), 8);
-        assert_eq!(place(&id(7, &log), &log), Some(7));
-        assert_eq!(place(&id(7, &log), &other), None);
-        assert_eq!(place("7", &log), Some(7));
+        assert_eq!(place_in(&id(7, &log), &log), Some(7));
+        assert_eq!(place_in(&id(7, &log), &other), None);
+        assert_eq!(place_in("7", &log), Some(7));
         for text in ["", "x", "-1", "+7", "7@", "@", &format!("x@{log}")] {
-            assert_eq!(place(text, &log), None, "{text}");
+            assert_eq!(place_in(text, &log), None, "{text}");
         }
     }
 }

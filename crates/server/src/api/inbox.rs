@@ -267,7 +267,14 @@ pub async fn respond(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(&app.bodies.people, &headers, body, RESPOND_BYTES).await?;
+    let bytes = body::read(
+        &app.bodies,
+        body::Sender::Person(&person.name),
+        &headers,
+        body,
+        RESPOND_BYTES,
+    )
+    .await?;
     let request = Request::parse(&bytes)?;
     let delivery_id = delivery_id(&id)?;
     let command = Command::Respond {

@@ -59,7 +59,7 @@ pub async fn end(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, &headers, body).await?;
+    let mut fields = Fields::read(&app, &holder.user.name, &headers, body).await?;
     let token: String = fields.required("session_token", "a string")?;
     fields.end()?;
     let hash = secret::hash(&token);
@@ -80,7 +80,7 @@ pub async fn rotate(
     body: Body,
 ) -> Result<Response, Problem> {
     if let Some(signed) = human.signed(&headers, &app)? {
-        let password = password(&app, &headers, body).await?;
+        let password = password(&app, &human.user.name, &headers, body).await?;
         pages::proves(&app, &signed, &password).await?;
     }
     let (token, token_hash) = draw(Kind::User)?;
@@ -95,11 +95,16 @@ pub async fn rotate(
 }
 
 /// The password in the body, if there is a body.
-async fn password(app: &App, headers: &HeaderMap, body: Body) -> Result<String, Problem> {
+async fn password(
+    app: &App,
+    name: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<String, Problem> {
     if axum::body::HttpBody::is_end_stream(&body) {
         return Ok(String::new());
     }
-    let mut fields = Fields::read(app, headers, body).await?;
+    let mut fields = Fields::read(app, name, headers, body).await?;
     let password: Option<String> = fields.optional("password", "a string")?;
     fields.end()?;
     Ok(password.unwrap_or_default())

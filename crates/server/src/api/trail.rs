@@ -76,7 +76,8 @@ pub async fn index(
             _ => {}
         }
     }
-    let Looked { entries, next } = page(&app, reader.is_owner, &look).await?;
+    let name = reader.name.as_deref();
+    let Looked { entries, next, .. } = page(&app, name, reader.is_owner, &look).await?;
     let next_cursor = next.map(|next| next.to_string());
     Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
 }
@@ -85,14 +86,26 @@ fn moment(field: &'static str, text: &str) -> Result<Micros, Problem> {
     Micros::parse(text).ok_or_else(|| query::bad(field, "a moment such as 2026-01-31T12:00:00Z"))
 }
 
-/// What one may see of what is looked for, newest first.
-pub async fn page(app: &App, is_owner: bool, look: &Look) -> Result<Looked, Problem> {
+/// What one may see of what is looked for, newest first. Who has looked at too
+/// much of late waits; the operator has no name, and does not.
+pub async fn page(
+    app: &App,
+    name: Option<&str>,
+    is_owner: bool,
+    look: &Look,
+) -> Result<Looked, Problem> {
     let hidden = |stream: &String| !is_owner && !is_public_stream(stream);
     if look.stream.as_ref().is_some_and(hidden) {
         return Ok(Looked::default());
     }
     let visible = |entry: &Entry| is_owner || is_public(entry);
-    Ok(app.shared().look(look, &visible).await?)
+    let now = app.shared().clock.now();
+    name.map_or(Ok(()), |name| app.limits.may_search(name, now))?;
+    let looked = app.shared().look(look, &visible).await?;
+    if let Some(name) = name {
+        app.limits.searched(name, looked.looked_at, now);
+    }
+    Ok(looked)
 }
 
 /// How the last verification went, and how far one is that runs.

@@ -16,7 +16,7 @@ use wakelink::{Frame, relay::Ending};
 
 use super::{
     authenticate::{Admitted, authenticate},
-    meter::TooManyPieces,
+    meter::{FirstTooLong, TooManyPieces},
     outbox::Next,
     seats::Seat,
     wire::Wire,
@@ -53,6 +53,9 @@ where
         return Err(End::By(Ending::NotAuth));
     };
     let admitted = authenticate(app, seat, &auth).await;
+    if admitted.is_ok() {
+        socket.get_mut().admit();
+    }
     admitted.map_err(|response| {
         seat.outbox.push(&Frame::AuthResponse(response).text());
         End::By(Ending::Refused)
@@ -89,6 +92,13 @@ pub fn broken(error: &tungstenite::Error) -> End {
         // Gone without a word is no fault of what was said.
         tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
         tungstenite::Error::Protocol(_) => End::By(Ending::NotWebSocket),
+        tungstenite::Error::Io(error)
+            if error
+                .get_ref()
+                .is_some_and(|error| error.is::<FirstTooLong>()) =>
+        {
+            End::By(Ending::TooLarge)
+        }
         tungstenite::Error::Io(error)
             if error
                 .get_ref()
@@ -131,6 +141,7 @@ where
     }
     // To close now, with something unread, would take the last words back.
     let io = socket.get_mut();
+    io.admit();
     let _ = io.shutdown().await;
     let mut room = vec![0; 4096];
     let mut discarded = 0;

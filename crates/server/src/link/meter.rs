@@ -13,6 +13,10 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use wakelink::relay::{Moment, Pace};
 
+/// What the first message of somebody may hold, before it is known who they are:
+/// what one takes to say that, several times over.
+const FIRST_BYTES: u64 = 4 << 10;
+
 /// The final bit and the code of a frame; a whole text or binary message is
 /// counted above.
 const FINAL: u8 = 0x80;
@@ -41,6 +45,18 @@ impl fmt::Display for TooManyPieces {
 
 impl std::error::Error for TooManyPieces {}
 
+/// Why reading failed: a first message that is too long.
+#[derive(Debug)]
+pub struct FirstTooLong;
+
+impl fmt::Display for FirstTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the first message is too long")
+    }
+}
+
+impl std::error::Error for FirstTooLong {}
+
 impl<S> Metered<S> {
     pub fn new(inner: S, pieces: Pace) -> Metered<S> {
         Metered {
@@ -55,6 +71,11 @@ impl<S> Metered<S> {
     /// Counts what is in these bytes.
     fn note(&mut self, bytes: &[u8]) -> io::Result<()> {
         let pieces = self.heads.pieces_in(bytes);
+        // Room would be made for all of it when its head is read.
+        if self.heads.announced > FIRST_BYTES && !self.over {
+            self.over = true;
+            return Err(io::Error::other(FirstTooLong));
+        }
         if pieces == 0 || self.over {
             return Ok(());
         }
@@ -76,6 +97,10 @@ struct Heads {
     known: usize,
     /// Bytes of the frame that are neither of these.
     rest: u64,
+    /// Whether a whole message has begun.
+    spoke: bool,
+    /// What has been announced of a first one, in pieces or whole.
+    announced: u64,
 }
 
 impl Heads {
@@ -95,7 +120,13 @@ impl Heads {
             self.known += 1;
             bytes = &bytes[1..];
             if let Some(rest) = self.rest_of_frame() {
-                pieces += usize::from(!matches!(self.head[0] & 0x8f, TEXT | BINARY));
+                let is_whole = matches!(self.head[0] & 0x8f, TEXT | BINARY);
+                pieces += usize::from(!is_whole);
+                let is_control = self.head[0] & 0x08 != 0;
+                if !self.spoke && !is_control {
+                    self.announced = self.announced.saturating_add(rest.saturating_sub(4));
+                    self.spoke = is_whole;
+                }
                 (self.known, self.rest) = (0, rest);
             }
         }
@@ -187,6 +218,25 @@ mod tests {
         frame.extend([7; 4]);
         frame.resize(frame.len() + length, 0);
         frame
+    }
+
+    #[test]
+    fn only_a_first_message_must_be_short() {
+        let too_long = |frames: &[Vec<u8>]| {
+            let mut heads = Heads::default();
+            heads.pieces_in(&frames.concat());
+            heads.announced > FIRST_BYTES
+        };
+        assert!(too_long(&[frame(TEXT, 5_000)]));
+        assert!(too_long(&[frame(0x89, 5), frame(0x01, 5_000)]));
+        assert!(too_long(&[frame(0x01, 3_000), frame(0x00, 3_000)]));
+        assert!(!too_long(&[
+            frame(0x89, 5),
+            frame(TEXT, 4_000),
+            frame(TEXT, 60_000)
+        ]));
+        assert!(!too_long(&vec![frame(0x89, 100); 100]));
+        assert!(!too_long(&vec![frame(0x00, 0); 5_000]));
     }
 
     #[test]

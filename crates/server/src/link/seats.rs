@@ -2,9 +2,10 @@
 //! by what right each is there, so that it ends when the right does.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
 };
 
 use account::Role;
@@ -12,6 +13,12 @@ use tokio::sync::Notify;
 use wakelink::relay::{Ending, Limits, Place, network};
 
 use super::outbox::Outbox;
+
+/// Those who have not said who they are, from one address and in all. When
+/// there are more, those who have had time for it are ended.
+const STRANGERS_PER_ADDRESS: usize = 64;
+const STRANGERS: usize = 1_024;
+const GRACE: Duration = Duration::from_secs(2);
 
 /// By what right somebody is connected.
 #[derive(Clone, Debug)]
@@ -65,6 +72,7 @@ impl Seat {
     /// From now on the connection ends with this right.
     pub fn sit_by(&self, right: Right) {
         let _ = self.right.set(right);
+        self.seats.taken().strangers.remove(&self.place.0);
     }
 }
 
@@ -72,6 +80,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut taken = self.seats.taken();
         taken.seats.remove(&self.place);
+        taken.strangers.remove(&self.place.0);
         let network = network(self.address);
         if let Some(count) = taken.by_network.get_mut(&network) {
             *count -= 1;
@@ -104,7 +113,45 @@ struct Taken {
     next: u64,
     seats: HashMap<Place, (Arc<Outbox>, Arc<OnceLock<Right>>)>,
     by_network: HashMap<IpAddr, usize>,
+    /// Those who have not said who they are, by the order in which they came.
+    strangers: BTreeMap<u64, Stranger>,
     closed: bool,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    network: IpAddr,
+    since: Instant,
+    outbox: Arc<Outbox>,
+}
+
+impl Taken {
+    /// Ends those who have been here for a while without a word, the first of
+    /// them first, until there are few of one network and not many in all.
+    fn make_room(&mut self, network: IpAddr, now: Instant) {
+        let mut own = self
+            .strangers
+            .values()
+            .filter(|one| one.network == network)
+            .count();
+        let mut all = self.strangers.len();
+        let mut gone = Vec::new();
+        for (place, one) in &self.strangers {
+            let few = own < STRANGERS_PER_ADDRESS && all < STRANGERS;
+            if few || now.saturating_duration_since(one.since) < GRACE {
+                break;
+            }
+            if all >= STRANGERS || one.network == network {
+                one.outbox.end(Ending::NoAuth);
+                gone.push(*place);
+                all -= 1;
+                own -= usize::from(one.network == network);
+            }
+        }
+        for place in gone {
+            self.strangers.remove(&place);
+        }
+    }
 }
 
 impl Seats {
@@ -127,7 +174,15 @@ impl Seats {
         *count += 1;
         let place = Place(taken.next);
         taken.next += 1;
+        let now = Instant::now();
+        taken.make_room(network(address), now);
         let outbox = Arc::new(Outbox::new(limits.queue_bytes));
+        let stranger = Stranger {
+            network: network(address),
+            since: now,
+            outbox: Arc::clone(&outbox),
+        };
+        taken.strangers.insert(place.0, stranger);
         let right = Arc::new(OnceLock::new());
         let kept = (Arc::clone(&outbox), Arc::clone(&right));
         taken.seats.insert(place, kept);
@@ -181,6 +236,29 @@ impl Seats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_who_never_say_who_they_are_make_room() {
+        let limits = Limits::default();
+        let seats = Arc::new(Seats::default());
+        let address: IpAddr = "192.0.2.1".parse().unwrap();
+        let taken: Vec<_> = (0..100)
+            .map(|_| seats.take(address, &limits).unwrap())
+            .collect();
+        let right = Right::Client {
+            name: "ann".into(),
+            token_id: "t".into(),
+        };
+        taken[0].sit_by(right);
+        let ended = |seat: &&Seat| seat.outbox.ending().is_some();
+        assert_eq!(taken.iter().filter(ended).count(), 0);
+        let later = Instant::now() + GRACE;
+        seats.taken().make_room("192.0.2.2".parse().unwrap(), later);
+        assert_eq!(taken.iter().filter(ended).count(), 0);
+        seats.taken().make_room(address, later);
+        assert_eq!(taken.iter().filter(ended).count(), 99 - 63);
+        assert!(taken[0].outbox.ending().is_none() && taken[1].outbox.ending().is_some());
+    }
 
     #[test]
     fn seats_are_counted_in_all_and_by_address_and_come_free_again() {

@@ -18,6 +18,8 @@ use super::frames::Frames;
 
 /// Read at once. What one sends faster than it may is held here, too.
 const READ_BYTES: usize = 32 << 10;
+/// Read at once of somebody who has not said who they are.
+const FIRST_BYTES: usize = 1 << 10;
 /// Waits to be sent, at the most, before the WebSocket may add to it.
 const UNSENT_BYTES: usize = 64 << 10;
 
@@ -29,6 +31,8 @@ thread_local! {
 #[derive(Debug)]
 pub struct Wire<S> {
     stream: S,
+    /// Read at once.
+    most: usize,
     read: Rest,
     unsent: Rest,
 }
@@ -76,9 +80,15 @@ impl<S> Wire<S> {
     pub fn new(stream: S) -> Wire<S> {
         Wire {
             stream,
+            most: FIRST_BYTES,
             read: Rest::default(),
             unsent: Rest::default(),
         }
+    }
+
+    /// It is known who they are: from now on more is read at once.
+    pub fn admit(&mut self) {
+        self.most = READ_BYTES;
     }
 
     /// Bytes that are here already, and not taken yet.
@@ -124,7 +134,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
             return Poll::Ready(Ok(()));
         }
         ROOM.with_borrow_mut(|room| {
-            let mut room = ReadBuf::new(room);
+            let mut room = ReadBuf::new(&mut room[..wire.most]);
             ready!(Pin::new(&mut wire.stream).poll_read(context, &mut room))?;
             let read = room.filled();
             let (now, later) = read.split_at(read.len().min(into.remaining()));
@@ -190,6 +200,7 @@ mod tests {
     async fn what_is_read_at_once_comes_piece_by_piece_and_leaves_nothing() {
         let (mut far, near) = tokio::io::duplex(1 << 20);
         let mut wire = Wire::new(near);
+        wire.admit();
         let sent: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
         far.write_all(&sent).await.unwrap();
         drop(far);
@@ -201,6 +212,15 @@ mod tests {
         wire.read_to_end(&mut rest).await.unwrap();
         assert_eq!(rest, sent[1000..]);
         assert_eq!(wire.read.bytes.capacity(), 0);
+    }
+
+    #[tokio::test]
+    async fn little_is_read_at_once_of_somebody_who_is_not_known() {
+        let (mut far, near) = tokio::io::duplex(1 << 20);
+        let mut wire = Wire::new(near);
+        far.write_all(&[b'x'; 100_000]).await.unwrap();
+        wire.read_u8().await.unwrap();
+        assert_eq!(wire.ahead(), FIRST_BYTES - 1);
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     App, Problem,
+    body::Sender,
     pages::{
         form::{Form, SignedForm},
         item::{self, Item},
@@ -27,6 +28,8 @@ use crate::{
         when::{self, span},
     },
     path::{Path, delivery_id},
+    transport::Peer,
+    visit,
 };
 
 /// An answer can be undone for so long; it is held on the server.
@@ -271,15 +274,24 @@ pub async fn previewed(
 
 pub async fn answer(
     State(app): State<App>,
+    peer: Peer,
     Path(id): Path,
     request: axum::extract::Request,
 ) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
     let Some(signed) = by_cookie(&parts.headers, parts.extensions.get(), &app) else {
-        let form = Form::open(&app, &parts.headers, body, STRANGERS_BYTES).await?;
+        let sender = Sender::Stranger(peer.address);
+        let form = Form::open(&app, sender, &parts.headers, body, STRANGERS_BYTES).await?;
         return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
     };
-    let form = Form::open(&app, &parts.headers, body, FORM_BYTES).await?;
+    let known = visit::is_person(&parts, &app, &signed.user.name).await;
+    known.map_err(IntoResponse::into_response)?;
+    let sender = Sender::Person(&signed.user.name);
+    let form = Form::open(&app, sender, &parts.headers, body, FORM_BYTES).await?;
+    if signed.session.is_page_key(form.text("token")) {
+        let paid = form.pay(&app, &signed, parts.uri.path());
+        paid.map_err(IntoResponse::into_response)?;
+    }
     let (status, draft) = match attempt(&app, &signed, &id, &form).await? {
         // The item says what was answered, and offers to undo it.
         Ok(()) => return Ok(Redirect::to(&format!("/items/{id}")).into_response()),

@@ -4,11 +4,12 @@ use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts as _, Request},
     http::{HeaderMap, StatusCode, header},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 
 use crate::{
-    App, body,
+    App, Problem,
+    body::{self, Sender},
     pages::{
         layout::{self, notice},
         session::{Signed, is_from_here},
@@ -23,6 +24,7 @@ impl Form {
     /// Reads a form that any page may have sent: for signing in.
     pub async fn open(
         app: &App,
+        sender: Sender<'_>,
         headers: &HeaderMap,
         body: Body,
         limit: usize,
@@ -32,7 +34,7 @@ impl Form {
         if !kind.starts_with("application/x-www-form-urlencoded") || !is_from_here(headers) {
             return Err(refused());
         }
-        let bytes = body::read_any(&app.bodies.people, body, limit).await;
+        let bytes = body::read_any(&app.bodies, sender, body, limit).await;
         let bytes = bytes.map_err(|problem| {
             let what = "That was too long, or did not arrive whole.";
             notice(problem.status(), "Not sent", what)
@@ -53,12 +55,20 @@ impl Form {
         body: Body,
         limit: usize,
     ) -> Result<Form, Response> {
-        let form = Form::open(app, headers, body, limit).await?;
+        let sender = Sender::Person(&signed.user.name);
+        let form = Form::open(app, sender, headers, body, limit).await?;
         match signed.session.is_page_key(form.text("token")) {
             true => Ok(form),
             false if form.text("token").is_empty() => Err(read_only()),
             false => Err(refused()),
         }
+    }
+
+    /// Pays for what the form changes. Only once it is known that a page of the
+    /// person's own sent it: others must not use up what the person may do.
+    pub fn pay(&self, app: &App, signed: &Signed, path: &str) -> Result<(), Problem> {
+        let (count, now) = (self.all("id").count(), app.shared().clock.now());
+        app.limits.take_write(&signed.user.name, path, count, now)
     }
 
     /// A field's value; empty if it is not there.
@@ -90,6 +100,8 @@ impl<const BYTES: usize> FromRequest<App> for SignedForm<BYTES> {
         let (mut parts, body) = request.into_parts();
         let signed = Signed::from_request_parts(&mut parts, app).await?;
         let form = Form::read(app, &signed, &parts.headers, body, BYTES).await?;
+        let paid = form.pay(app, &signed, parts.uri.path());
+        paid.map_err(IntoResponse::into_response)?;
         Ok(SignedForm { signed, form })
     }
 }

@@ -131,6 +131,7 @@ pub async fn in_words(response: Response) -> Response {
         return response;
     }
     let status = response.status();
+    let retry_after = response.headers().get(header::RETRY_AFTER).cloned();
     let body = axum::body::to_bytes(response.into_body(), PROBLEM_BYTES).await;
     let problem: serde_json::Value = body
         .ok()
@@ -141,7 +142,11 @@ pub async fn in_words(response: Response) -> Response {
         StatusCode::NOT_FOUND => "Not found",
         _ => "Not done",
     };
-    notice(status, title, text.unwrap_or("That did not work."))
+    let mut page = notice(status, title, text.unwrap_or("That did not work."));
+    if let Some(seconds) = retry_after {
+        page.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    page
 }
 
 fn answer(status: StatusCode, title: &str, head: Markup, top: Markup, main: Markup) -> Response {

@@ -6,7 +6,7 @@
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
 
@@ -66,6 +66,8 @@ impl FromRequest<App> for OwnerForm {
         let (mut parts, body) = request.into_parts();
         let owner = Owner::from_request_parts(&mut parts, app).await?;
         let form = Form::read(app, &owner.signed, &parts.headers, body, FORM_BYTES).await?;
+        let paid = form.pay(app, &owner.signed, parts.uri.path());
+        paid.map_err(IntoResponse::into_response)?;
         Ok(OwnerForm { owner, form })
     }
 }

@@ -18,7 +18,7 @@ use axum::{
 };
 use trail::{Hash, Micros};
 
-use crate::{App, Settings};
+use crate::{App, Settings, visit};
 
 /// For so long a session that a link opened may replace a forgotten password.
 const FRESH_SECONDS: i64 = 900;
@@ -191,6 +191,8 @@ impl FromRequestParts<App> for Signed {
         if let Some(signed) = by_cookie(&parts.headers, in_address, app) {
             // A page of another origin could lead here with a key of its own.
             if !led_here {
+                let known = visit::is_person(parts, app, &signed.user.name).await;
+                known.map_err(IntoResponse::into_response)?;
                 return Ok(signed);
             }
         }

@@ -15,12 +15,14 @@ use maud::{Markup, html};
 use crate::{
     App, Problem,
     api::fresh,
+    body::Sender,
     pages::{
         form::Form,
         layout::{notice, plain},
         mark, password, sign_in,
     },
     path::Path,
+    transport::Peer,
 };
 
 const FORM_BYTES: usize = 8 << 10;
@@ -68,11 +70,19 @@ fn form(name: &str, fault: Option<&str>) -> Markup {
 
 pub async fn found(
     State(app): State<App>,
+    peer: Peer,
     Path(link): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let sent = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let sent = Form::open(
+        &app,
+        Sender::Stranger(peer.address),
+        &headers,
+        body,
+        FORM_BYTES,
+    )
+    .await?;
     if !is_open(&app, &link) {
         return Err(closed());
     }

@@ -14,6 +14,7 @@ use trail::Micros;
 use crate::{
     App,
     api::fresh,
+    body::Sender,
     lockout::Who,
     pages::{
         form::{self, Form, pairs},
@@ -116,7 +117,14 @@ pub async fn with_password(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form_sent = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let form_sent = Form::open(
+        &app,
+        Sender::Stranger(peer.address),
+        &headers,
+        body,
+        FORM_BYTES,
+    )
+    .await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
     // A browser that is known has tries of its own. Without them it is any other.
     let mark = mark::find(&app, &headers, name);
@@ -200,7 +208,14 @@ pub async fn with_link(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let form = Form::open(
+        &app,
+        Sender::Stranger(peer.address),
+        &headers,
+        body,
+        FORM_BYTES,
+    )
+    .await?;
     let hash = secret::hash(&link);
     let accounts = app.shared().accounts();
     let mut links = accounts.links.values();
@@ -272,11 +287,14 @@ pub async fn out(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form = Form::open(&app, &headers, body, FORM_BYTES).await?;
+    let sender = Sender::Person(&signed.user.name);
+    let form = Form::open(&app, sender, &headers, body, FORM_BYTES).await?;
     let token = form.text("token");
     if token != signed.sign_out && !signed.session.is_page_key(token) {
         return Err(form::refused());
     }
+    let paid = form.pay(&app, &signed, "/sign-out");
+    paid.map_err(IntoResponse::into_response)?;
     let session_id = signed.session.session_id;
     let command = account::Command::CloseSession { session_id };
     let _ = app.engine.submit(Command::Enter { command }).await;

@@ -113,7 +113,8 @@ pub async fn page(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let filter = Filter::read(&query);
-    let found = api::page(&app, signed.is_owner(), &filter.look()).await?;
+    let name = Some(signed.user.name.as_str());
+    let found = api::page(&app, name, signed.is_owner(), &filter.look()).await?;
     let now = app.shared().clock.now();
     let main = html! {
         h1 { "Trail" }

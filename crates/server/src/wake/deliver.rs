@@ -13,7 +13,7 @@ use trail::Hash;
 use crate::{
     App, Problem,
     auth::{Agent, record_denial},
-    body,
+    body::{self, Sender},
 };
 
 pub async fn deliver(
@@ -25,7 +25,14 @@ pub async fn deliver(
     app.limits.take_delivery(&key, app.shared().clock.now())?;
     let max_details = app.settings.max_details_bytes;
     let limit = max_details + limits::ENVELOPE_BYTES;
-    let bytes = body::read(&app.bodies.agents, &headers, body, limit).await?;
+    let bytes = body::read(
+        &app.bodies,
+        Sender::Agent(&key.key_id),
+        &headers,
+        body,
+        limit,
+    )
+    .await?;
     let idempotency_key = idempotency_key(&headers)?;
     let delivery = NewDelivery::parse(&bytes, max_details)?;
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));

@@ -17,6 +17,7 @@ pub async fn responses(
     app.limits.take_read(&key, app.shared().clock.now())?;
     let pairs = query::known(&query, &Sweep::PARAMETERS)?;
     let sweep = Sweep::parse(pairs.iter().map(|(name, value)| (*name, value.as_str())))?;
+    let _place = app.limits.place_to_sweep(&key).await?;
     let page = app.shared().sweep(&sweep, &key).await?;
 
     let mut body = Vec::with_capacity(128 + page.deliveries.len());

@@ -201,15 +201,19 @@ impl Sqlite {
         self.read(|connection| at_one_moment(connection, read))
     }
 
-    /// A read that may take a while, on a thread that may block; all of it sees
-    /// the same state.
+    /// A read that may take a while, on a thread that may block, when one of
+    /// the few places for such is free; all of it sees the same state.
     async fn read_long<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let readers = Arc::clone(&self.readers);
+        let place = Arc::clone(&readers.places).acquire_owned().await;
+        let place = place.map_err(|error| Error::Unavailable(Box::new(error)))?;
         tokio::task::spawn_blocking(move || {
-            readers.with(|connection| at_one_moment(connection, read).map_err(failed))
+            // Held until the read has ended, though nobody may wait for it any more.
+            let _place = place;
+            readers.with_long(|connection| at_one_moment(connection, read).map_err(failed))
         })
         .await
         .map_err(|error| Error::Unavailable(Box::new(error)))?

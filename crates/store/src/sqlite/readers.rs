@@ -1,13 +1,19 @@
 //! Connections for reading. One is taken for each read and given back; a few
 //! are kept, with their prepared statements.
+//!
+//! A short read is done on its caller's thread and never waits, so there are as
+//! many at once as there are such threads. A long one waits for one of a few
+//! places, and its connection keeps little: what a thousand ask for at once
+//! costs time and not memory, and no short read waits behind it.
 
 use std::{
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
 
 use crate::{
     Result, RowSeal,
@@ -19,6 +25,10 @@ const KEPT: usize = 4;
 /// Pages that one connection keeps, filled only as far as it reads. Among a
 /// million deliveries a poll costs a tenth less than with half of it.
 const CACHE_KIB: u32 = 32 << 10;
+/// Long reads go through many pages once: there is little to keep.
+const LONG_CACHE_KIB: u32 = 4 << 10;
+/// Long reads at once. The processor is the writer's and the short reads' too.
+const LONG: usize = 4;
 
 pub struct Readers {
     path: PathBuf,
@@ -27,6 +37,8 @@ pub struct Readers {
     immutable: bool,
     seal: Option<RowSeal>,
     idle: Mutex<Vec<Connection>>,
+    long: Mutex<Vec<Connection>>,
+    pub places: Arc<Semaphore>,
 }
 
 impl Readers {
@@ -36,6 +48,8 @@ impl Readers {
             immutable: false,
             seal,
             idle: Mutex::new(Vec::new()),
+            long: Mutex::new(Vec::new()),
+            places: Arc::new(Semaphore::new(LONG)),
         }
     }
 
@@ -56,25 +70,36 @@ impl Readers {
         readers
     }
 
+    /// A short read.
     pub fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        self.with_one_of(&self.idle, CACHE_KIB, read)
+    }
+
+    /// A long read, for whoever has one of the `places`.
+    pub fn with_long<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.with_one_of(&self.long, LONG_CACHE_KIB, read)
+    }
+
+    fn with_one_of<T>(
+        &self,
+        kept: &Mutex<Vec<Connection>>,
+        cache_kib: u32,
+        read: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        let idle = kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => self.connect()?,
+            None => self.connect(cache_kib)?,
         };
         let answer = read(&connection);
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = kept.lock().unwrap_or_else(PoisonError::into_inner);
         if answer.is_ok() && idle.len() < KEPT {
             idle.push(connection);
         }
         answer
     }
 
-    fn connect(&self) -> Result<Connection> {
+    fn connect(&self, cache_kib: u32) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match self.immutable {
             false => Connection::open_with_flags(&self.path, flags),
@@ -88,7 +113,7 @@ impl Readers {
         sealed::register(&connection, self.seal.clone()).map_err(failed)?;
         connection
             .execute_batch(&format!(
-                "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -{CACHE_KIB};"
+                "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -{cache_kib};"
             ))
             .map_err(failed)?;
         Ok(connection)

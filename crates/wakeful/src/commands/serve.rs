@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 use server::{
     App, Settings,
+    limits::People,
     listen::Tls,
     proxy::{self, ProxySecret, Unfit},
     serve::{self, Bound},
@@ -47,6 +48,8 @@ struct File {
     /// Whether `connections` is written under `[link]`.
     #[serde(skip)]
     asks_for_connections: bool,
+    #[serde(default)]
+    people: People,
 }
 
 fn read_config(path: Option<&Path>) -> Result<File> {
@@ -119,7 +122,10 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     if let Some(limit) = file.link.nothing_passes() {
         bail!("{limit} = 0 under [link] would let nothing through: leave it out, or give more");
     }
-    files::make_room(&mut file.link, file.asks_for_connections);
+    if let Some(limit) = file.people.nothing_passes() {
+        bail!("{limit} = 0 under [people] would let nothing through: leave it out, or give more");
+    }
+    let connections = files::make_room(&mut file.link, file.asks_for_connections);
     let address = match flags.address.or(file.address) {
         Some(given) => {
             Some(wake::base(&given).map_err(|fault| anyhow!("--address {given} is {fault}"))?)
@@ -154,6 +160,8 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         proxy_secret,
         setup: setup.as_ref().map(|link| secret::hash(link)),
         link: file.link,
+        people: file.people,
+        connections,
     };
     // Before anyone is told that it runs, or a signal would kill it.
     let shutdown = shutdown()?;

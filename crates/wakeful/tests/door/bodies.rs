@@ -147,9 +147,11 @@ async fn bodies_that_would_fill_memory_wait_and_are_refused_as_busy() {
     let id = house.deliver(&key, "a", json!({})).await;
     // Each has been asked for its body, so room for it is set aside.
     let announced = 1 << 20;
+    // One key has a quarter of the room.
+    let keys = ["b", "c", "d", "e"].map(|agent| house.key(agent));
     let held: Vec<TcpStream> = (0..48)
-        .map(|_| {
-            let mut connection = connect(&house);
+        .map(|n| {
+            let (mut connection, key) = (connect(&house), &keys[n % 4]);
             write!(connection, "POST {DELIVER} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {announced}\r\n\r\n").unwrap();
             let mut said = [0; 25];
             connection.read_exact(&mut said).unwrap();
@@ -157,7 +159,8 @@ async fn bodies_that_would_fill_memory_wait_and_are_refused_as_busy() {
             connection
         })
         .collect();
-    let refused = house.post(DELIVER, &key, delivery("a", json!({}))).await;
+    let large = delivery("a", json!({ "details": "x".repeat(20_000) }));
+    let refused = house.post(DELIVER, &key, large.clone()).await;
     refused.is_problem(503, "busy", None);
     assert_eq!(refused.header("retry-after"), Some("1"));
     // People have room of their own.
@@ -166,7 +169,8 @@ async fn bodies_that_would_fill_memory_wait_and_are_refused_as_busy() {
         .await;
     assert_eq!(answer.status, 200);
     drop(held);
-    house.deliver(&key, "a", json!({})).await;
+    let answer = house.post(DELIVER, &key, large).await;
+    assert_eq!(answer.status, 201);
 }
 
 #[tokio::test]

@@ -12,13 +12,13 @@ use crate::{
 
 pub const COMMAND: Command = Command {
     name: "bench",
-    usage: "wake|pages|relay|wacp [ARGUMENT…]",
+    usage: "wake|pages|relay|watchers|wacp [ARGUMENT…]",
     about: "measure the release build; arguments go to the bench (try --help)",
     run,
 };
 
 /// What is measured with a server and a disk.
-const SERVED: &[&str] = &["wake", "pages", RELAY];
+const SERVED: &[&str] = &["wake", "pages", RELAY, "watchers"];
 /// Is compared with a relay on Node.
 const RELAY: &str = "relay";
 /// What is measured in memory, without either.

@@ -5,6 +5,7 @@ mod conformance;
 mod deny;
 mod help;
 mod sim;
+mod soak;
 mod test;
 
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ const ALL: &[Command] = &[
     conformance::COMMAND,
     deny::COMMAND,
     sim::COMMAND,
+    soak::COMMAND,
     help::COMMAND,
 ];
 

@@ -1,0 +1,486 @@
+//! Every connection of a listener: whose it is once that is known, how many
+//! each may have, and who makes room for a newcomer.
+//!
+//! A connection begins as a stranger's. Strangers have a third of all places
+//! and few of them for one address. When one comes too many, the one that has
+//! been silent for longest goes, not the newcomer: whoever sends a request at
+//! once is known before its turn comes. Of one address, only those go that have
+//! had time to send one, so that many may come at the same moment. Agents
+//! together have half of all places, so that some are always left for people.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::http::StatusCode;
+use tokio::sync::Notify;
+use wakelink::relay::network;
+
+use crate::Problem;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// At once; further ones wait to be accepted.
+    pub connections: usize,
+    /// Of strangers, in all and from one address. An IPv6 network of 64 bits
+    /// counts as one address. A browser opens six, and a house may share one.
+    pub strangers: usize,
+    pub strangers_per_address: usize,
+    /// Of agents, in all and with one key.
+    pub agents: usize,
+    pub per_key: usize,
+    /// Of one person.
+    pub per_person: usize,
+}
+
+impl Bounds {
+    /// Far more than people and agents need, and what a machine can still hold.
+    pub const MOST: usize = 20_000;
+    const STRANGERS: usize = 5_000;
+
+    pub fn new(connections: usize, per_person: usize) -> Bounds {
+        let connections = connections.clamp(8, Self::MOST);
+        Bounds {
+            connections,
+            strangers: (connections / 3).min(Self::STRANGERS),
+            strangers_per_address: (connections / 8).min(64),
+            agents: connections / 2,
+            per_key: connections / 3,
+            per_person: per_person.min(connections / 2),
+        }
+    }
+}
+
+/// Time to send a first request in, when there are too many from one address.
+const GRACE: Duration = Duration::from_secs(5);
+/// The same when there are too many in all, and the time that a stranger's
+/// request has then.
+const SHORT_GRACE: Duration = Duration::from_millis(100);
+const REQUEST_GRACE: Duration = Duration::from_millis(500);
+
+/// Whose a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner<'a> {
+    /// By the id of its key.
+    Agent(&'a str),
+    Person(&'a str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Known {
+    Agent(Box<str>),
+    Person(Box<str>),
+}
+
+impl Known {
+    fn is(&self, owner: Owner<'_>) -> bool {
+        match (self, owner) {
+            (Known::Agent(known), Owner::Agent(name)) => **known == *name,
+            (Known::Person(known), Owner::Person(name)) => **known == *name,
+            _ => false,
+        }
+    }
+}
+
+impl From<Owner<'_>> for Known {
+    fn from(owner: Owner<'_>) -> Known {
+        match owner {
+            Owner::Agent(name) => Known::Agent(name.into()),
+            Owner::Person(name) => Known::Person(name.into()),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Crowd {
+    bounds: Bounds,
+    here: Mutex<Here>,
+}
+
+#[derive(Debug, Default)]
+struct Here {
+    next: u64,
+    /// By the order in which they came.
+    strangers: BTreeMap<u64, Stranger>,
+    by_network: HashMap<IpAddr, BTreeSet<u64>>,
+    known: HashMap<Known, usize>,
+    agents: usize,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    network: IpAddr,
+    since: Instant,
+    signals: Arc<Signals>,
+}
+
+#[derive(Debug, Default)]
+struct Signals {
+    /// Whether it was looked what has arrived: until then nobody knows.
+    looked_at: AtomicBool,
+    /// Requests that are being answered.
+    asking: AtomicUsize,
+    leave: Notify,
+}
+
+/// One connection, until it is dropped.
+#[derive(Debug)]
+pub struct Guest {
+    id: u64,
+    /// Where it comes from; `None` if that says nothing about whose it is.
+    network: Option<IpAddr>,
+    signals: Arc<Signals>,
+    known: Mutex<Option<Known>>,
+    crowd: Arc<Crowd>,
+}
+
+/// A request that is being answered, until it is dropped.
+#[derive(Debug)]
+pub struct Asking(Arc<Signals>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.asking.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Crowd {
+    pub fn new(bounds: Bounds) -> Arc<Crowd> {
+        Arc::new(Crowd {
+            bounds,
+            here: Mutex::default(),
+        })
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn here(&self) -> MutexGuard<'_, Here> {
+        self.here.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Strangers now.
+    pub fn strangers(&self) -> usize {
+        self.here().strangers.len()
+    }
+
+    /// Whether a newcomer finds a place that is free, or that someone has had
+    /// for long enough. If not, those who came in the same moment are waited for.
+    pub fn has_room(&self, now: Instant) -> bool {
+        let here = self.here();
+        here.strangers.len() < self.bounds.strangers || here.of_the_most(now).is_some()
+    }
+
+    /// Takes a newcomer in, in the place of another if need be. A connection
+    /// from a proxy carries many people's requests: it has no address of its own.
+    pub fn enter(self: &Arc<Crowd>, address: Option<IpAddr>, now: Instant) -> Arc<Guest> {
+        let network = address.map(network);
+        let signals = Arc::new(Signals::default());
+        let mut here = self.here();
+        let id = here.next;
+        here.next += 1;
+        if let Some(network) = network {
+            while here.count_from(network) >= self.bounds.strangers_per_address {
+                let Some(gone) = here.longest_silent(network, now) else {
+                    break;
+                };
+                here.send_away(gone);
+            }
+            if here.strangers.len() >= self.bounds.strangers
+                && let Some(gone) = here.of_the_most(now).or_else(|| here.first_of_the_most())
+            {
+                here.send_away(gone);
+            }
+            let stranger = Stranger {
+                network,
+                since: now,
+                signals: Arc::clone(&signals),
+            };
+            here.strangers.insert(id, stranger);
+            here.by_network.entry(network).or_default().insert(id);
+        }
+        drop(here);
+        Arc::new(Guest {
+            id,
+            network,
+            signals,
+            known: Mutex::default(),
+            crowd: Arc::clone(self),
+        })
+    }
+}
+
+impl Here {
+    fn count_from(&self, network: IpAddr) -> usize {
+        self.by_network.get(&network).map_or(0, BTreeSet::len)
+    }
+
+    fn is_silent(&self, id: u64) -> bool {
+        self.strangers.get(&id).is_some_and(|stranger| {
+            let signals = &stranger.signals;
+            signals.looked_at.load(Ordering::Relaxed) && signals.asking.load(Ordering::Relaxed) == 0
+        })
+    }
+
+    fn is_older(&self, id: u64, age: Duration, now: Instant) -> bool {
+        let stranger = self.strangers.get(&id);
+        stranger.is_some_and(|one| now.saturating_duration_since(one.since) >= age)
+    }
+
+    /// The one of a network that has been silent for longest, if for long enough.
+    fn longest_silent(&self, network: IpAddr, now: Instant) -> Option<u64> {
+        let own = self.by_network.get(&network)?;
+        let first = own.iter().copied().find(|id| self.is_silent(*id))?;
+        self.is_older(first, GRACE, now).then_some(first)
+    }
+
+    fn the_most(&self) -> Option<&BTreeSet<u64>> {
+        self.by_network.values().max_by_key(|own| own.len())
+    }
+
+    /// One of the network that has most: the one that has been silent for
+    /// longest, or has asked for longest, if it has had its time.
+    fn of_the_most(&self, now: Instant) -> Option<u64> {
+        let own = self.the_most()?;
+        let silent = own.iter().copied().find(|id| self.is_silent(*id));
+        let silent = silent.filter(|id| self.is_older(*id, SHORT_GRACE, now));
+        let first = || own.first().copied();
+        silent.or_else(|| first().filter(|id| self.is_older(*id, REQUEST_GRACE, now)))
+    }
+
+    fn first_of_the_most(&self) -> Option<u64> {
+        self.the_most()?.first().copied()
+    }
+
+    fn send_away(&mut self, id: u64) {
+        if let Some(stranger) = self.remove_stranger(id) {
+            stranger.signals.leave.notify_one();
+        }
+    }
+
+    fn remove_stranger(&mut self, id: u64) -> Option<Stranger> {
+        let stranger = self.strangers.remove(&id)?;
+        if let Some(own) = self.by_network.get_mut(&stranger.network) {
+            own.remove(&id);
+            if own.is_empty() {
+                self.by_network.remove(&stranger.network);
+            }
+        }
+        Some(stranger)
+    }
+
+    fn forget(&mut self, known: &Known) {
+        if let Some(count) = self.known.get_mut(known) {
+            *count -= 1;
+            if *count == 0 {
+                self.known.remove(known);
+            }
+        }
+        if matches!(known, Known::Agent(_)) {
+            self.agents -= 1;
+        }
+    }
+}
+
+impl Guest {
+    /// Ends when the connection must make room for another.
+    pub async fn sent_away(&self) {
+        self.signals.leave.notified().await;
+    }
+
+    /// Says that what had arrived by now was looked at.
+    pub fn was_looked_at(&self) {
+        self.signals.looked_at.store(true, Ordering::Relaxed);
+    }
+
+    /// Says that a request is being answered.
+    pub fn asks(&self) -> Asking {
+        self.signals.asking.fetch_add(1, Ordering::Relaxed);
+        Asking(Arc::clone(&self.signals))
+    }
+
+    /// Says whose the connection is, from now on. Refuses it if they have too
+    /// many, or agents have: then it stays a stranger's.
+    pub fn recognise(&self, owner: Owner<'_>) -> Result<(), Problem> {
+        if self.network.is_none() {
+            return Ok(());
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_some_and(|known| known.is(owner)) {
+            return Ok(());
+        }
+        let bounds = self.crowd.bounds;
+        let now = Known::from(owner);
+        let mut here = self.crowd.here();
+        let count = here.known.get(&now).copied().unwrap_or(0);
+        let was_agent = matches!(*known, Some(Known::Agent(_)));
+        match owner {
+            Owner::Person(_) if count >= bounds.per_person => return Err(too_many()),
+            Owner::Agent(_) if count >= bounds.per_key => return Err(too_many()),
+            Owner::Agent(_) if here.agents >= bounds.agents && !was_agent => return Err(crowded()),
+            _ => {}
+        }
+        match known.take() {
+            Some(before) => here.forget(&before),
+            None => drop(here.remove_stranger(self.id)),
+        }
+        *here.known.entry(now.clone()).or_default() += 1;
+        here.agents += usize::from(matches!(now, Known::Agent(_)));
+        *known = Some(now);
+        Ok(())
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut here = self.crowd.here();
+        match known.take() {
+            Some(known) => here.forget(&known),
+            None => drop(here.remove_stranger(self.id)),
+        }
+    }
+}
+
+fn too_many() -> Problem {
+    let detail = "You have as many connections open as one may have. Close others, or use one for several requests.";
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    Problem::new(status, "too_many_connections", detail).retry_after(5)
+}
+
+fn crowded() -> Problem {
+    let detail = "Agents have as many connections open as this server allows. Try again later.";
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    Problem::new(status, "too_many_connections", detail).retry_after(5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+
+    fn crowd() -> Arc<Crowd> {
+        Crowd::new(Bounds {
+            connections: 100,
+            strangers: 4,
+            strangers_per_address: 2,
+            agents: 3,
+            per_key: 2,
+            per_person: 2,
+        })
+    }
+
+    fn enter(crowd: &Arc<Crowd>, address: &str) -> Arc<Guest> {
+        enter_at(crowd, address, Instant::now())
+    }
+
+    /// Someone who comes after all others have had their time.
+    fn enter_late(crowd: &Arc<Crowd>, address: &str) -> Arc<Guest> {
+        enter_at(crowd, address, Instant::now() + GRACE)
+    }
+
+    fn enter_at(crowd: &Arc<Crowd>, address: &str, now: Instant) -> Arc<Guest> {
+        let guest = crowd.enter(Some(address.parse().unwrap()), now);
+        guest.was_looked_at();
+        guest
+    }
+
+    fn is_sent_away(guest: &Guest) -> bool {
+        guest.sent_away().now_or_never().is_some()
+    }
+
+    #[test]
+    fn the_one_that_was_silent_for_longest_makes_room_for_a_newcomer() {
+        let crowd = crowd();
+        let [busy, silent] = [(); 2].map(|()| enter(&crowd, "192.0.2.1"));
+        let _asking = busy.asks();
+        // All have a moment to say something.
+        let third = enter(&crowd, "192.0.2.1");
+        assert!(!is_sent_away(&silent));
+        let fourth = enter_late(&crowd, "192.0.2.1");
+        assert!(is_sent_away(&silent) && is_sent_away(&third) && !is_sent_away(&busy));
+        drop((silent, third));
+        // Someone who is known is not in the way, and not sent away.
+        assert!(fourth.recognise(Owner::Person("ann")).is_ok());
+        let fifth = enter_late(&crowd, "192.0.2.1");
+        assert!(!is_sent_away(&fourth) && !is_sent_away(&fifth));
+        assert_eq!(crowd.strangers(), 2);
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address_and_those_go_of_whom_there_are_most() {
+        let crowd = crowd();
+        let many = ["2001:db8::1", "2001:db8::2"].map(|address| enter(&crowd, address));
+        let one = enter(&crowd, "2001:db8:0:1::1");
+        let next = enter_late(&crowd, "2001:db8::3");
+        assert!(is_sent_away(&many[0]) && !is_sent_away(&many[1]));
+        let again = enter(&crowd, "2001:db8::4");
+        let other = enter(&crowd, "192.0.2.7");
+        assert!(is_sent_away(&many[1]));
+        let last = enter(&crowd, "192.0.2.8");
+        assert!(is_sent_away(&next));
+        for guest in [&one, &again, &other, &last] {
+            assert!(!is_sent_away(guest));
+        }
+    }
+
+    #[test]
+    fn those_who_come_in_the_same_moment_wait_for_each_other() {
+        let crowd = crowd();
+        let now = Instant::now();
+        let enter = |n: u8| crowd.enter(Some([192, 0, 2, n].into()), now);
+        let guests = [1, 2, 3, 4].map(enter);
+        assert!(!crowd.has_room(now + SHORT_GRACE), "nobody was looked at");
+        assert!(crowd.has_room(now + REQUEST_GRACE));
+        guests[1].was_looked_at();
+        assert!(!crowd.has_room(now));
+        assert!(guests[0].recognise(Owner::Person("ann")).is_ok());
+        assert!(crowd.has_room(now));
+    }
+
+    #[test]
+    fn people_and_keys_have_so_many_and_agents_leave_room_for_people() {
+        let crowd = crowd();
+        let guests: Vec<_> = (1..=8)
+            .map(|n| enter(&crowd, &format!("192.0.2.{n}")))
+            .collect();
+        for guest in &guests[..2] {
+            assert!(guest.recognise(Owner::Agent("k1")).is_ok());
+            assert!(guest.recognise(Owner::Agent("k1")).is_ok());
+        }
+        let full = guests[2].recognise(Owner::Agent("k1")).unwrap_err();
+        assert_eq!(full.status(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(guests[2].recognise(Owner::Agent("k2")).is_ok());
+        let full = guests[3].recognise(Owner::Agent("k3")).unwrap_err();
+        assert_eq!(full.status(), StatusCode::SERVICE_UNAVAILABLE);
+        for guest in &guests[4..6] {
+            assert!(guest.recognise(Owner::Person("ann")).is_ok());
+        }
+        assert!(guests[6].recognise(Owner::Person("ann")).is_err());
+        // A connection that becomes another's counts for that one alone.
+        assert!(guests[0].recognise(Owner::Person("bob")).is_ok());
+        assert!(guests[3].recognise(Owner::Agent("k1")).is_ok());
+        drop(guests);
+        let here = crowd.here();
+        assert!(here.known.is_empty() && here.strangers.is_empty() && here.by_network.is_empty());
+        assert_eq!(here.agents, 0);
+    }
+
+    #[test]
+    fn a_proxys_connections_are_counted_for_nobody() {
+        let crowd = crowd();
+        let guests: Vec<_> = (0..10).map(|_| crowd.enter(None, Instant::now())).collect();
+        for guest in &guests {
+            assert!(guest.recognise(Owner::Person("ann")).is_ok());
+            assert!(!is_sent_away(guest));
+        }
+    }
+}

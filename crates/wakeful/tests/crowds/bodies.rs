@@ -1,0 +1,87 @@
+//! Bodies that are promised and do not come.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::{
+    crowd::{ask, crowd, promise},
+    harness::{House, delivery},
+};
+
+const FORM: &str = "content-type: application/x-www-form-urlencoded\r\n";
+/// Far less than anyone would wait for a place.
+const SOON: Duration = Duration::from_millis(1_500);
+
+/// Ann answers something new; how long that takes.
+async fn answered_by(house: &House, token: &str, key: &str) -> Duration {
+    let id = house.deliver(key, "a", json!({})).await;
+    let started = Instant::now();
+    let answer = house
+        .respond(token, &id, json!({ "status": "approved" }))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    started.elapsed()
+}
+
+#[tokio::test]
+async fn strangers_who_promise_bodies_keep_nobody_from_answering_or_signing_in() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let drafts = crowd(&house, 64, &promise("/items/x/answer", FORM, 256 << 10));
+    assert!(answered_by(&house, &ann, &key).await < SOON);
+    let forms = crowd(&house, 2_048, &promise("/sign-in", FORM, 8 << 10));
+    assert!(answered_by(&house, &ann, &key).await < SOON);
+    let form = "name=x&password=y";
+    let (status, took) = ask(&house, &(promise("/sign-in", FORM, form.len()) + form));
+    assert_eq!(status, "HTTP/1.1 401");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    drop((drafts, forms));
+}
+
+#[tokio::test]
+async fn one_key_with_slow_bodies_silences_no_other_agent() {
+    let (house, _) = House::start().await;
+    let (slow, other) = (house.key("slow"), house.key("other"));
+    let headers = format!("authorization: Bearer {slow}\r\ncontent-type: application/json\r\n");
+    let head = promise("/wake/v1/deliver", &headers, 1 << 20);
+    let bodies = crowd(&house, 50, &(head + "{"));
+    let started = Instant::now();
+    let large = json!({ "details": "x".repeat(100_000) });
+    let answer = house
+        .post("/wake/v1/deliver", &other, delivery("other", large))
+        .await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    assert!(started.elapsed() < SOON);
+    // Its own others are told why.
+    let large = json!({ "details": "x".repeat(1_000_000) });
+    let own = house
+        .post("/wake/v1/deliver", &slow, delivery("slow", large))
+        .await;
+    own.is_problem(429, "too_many_bodies", None);
+    assert!(own.header("retry-after").is_some());
+    drop(bodies);
+}
+
+#[tokio::test]
+async fn one_person_with_slow_bodies_keeps_no_other_from_answering() {
+    let (house, ann) = House::start().await;
+    let bob = house.user("bob", "reviewer");
+    let key = house.key("a");
+    let headers = format!("authorization: Bearer {bob}\r\ncontent-type: application/json\r\n");
+    let head = promise("/api/v1/inbox/x/respond", &headers, 1 << 20);
+    let bodies = crowd(&house, 40, &(head + "{"));
+    let id = house.deliver(&key, "a", json!({})).await;
+    let started = Instant::now();
+    let feedback = "x".repeat(20_000);
+    let answer = house
+        .respond(
+            &ann,
+            &id,
+            json!({ "status": "redirected", "feedback": "no", "edited_content": feedback }),
+        )
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(started.elapsed() < SOON);
+    drop(bodies);
+}
