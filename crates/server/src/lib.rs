@@ -16,6 +16,7 @@ pub mod limits;
 pub mod link;
 pub mod listen;
 pub mod lockout;
+pub mod loopback;
 pub mod metrics;
 pub mod openapi;
 pub mod pages;

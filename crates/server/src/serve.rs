@@ -11,13 +11,14 @@ use std::{
 
 use axum::{body::Body, serve::ListenerExt as _};
 use hyper::service::service_fn;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
 
 use crate::{
     App,
     crowd::{self, Guest},
     failures, feed, link,
     listen::{Tls, listen_counting},
+    loopback::Listeners,
     transport::{Door, Listener},
     tries, webhook,
 };
@@ -33,7 +34,7 @@ const SOCKET_GRACE: Duration = Duration::from_secs(1);
 /// Where to listen.
 #[derive(Debug)]
 pub struct Bound {
-    tcp: TcpListener,
+    tcp: Listeners,
     tls: Option<Tls>,
     socket: Option<(UnixListener, PathBuf)>,
 }
@@ -41,7 +42,7 @@ pub struct Bound {
 impl Bound {
     pub async fn new(address: SocketAddr, tls: Option<Tls>) -> io::Result<Bound> {
         Ok(Bound {
-            tcp: TcpListener::bind(address).await?,
+            tcp: Listeners::bind(address).await?,
             tls,
             socket: None,
         })
@@ -62,7 +63,7 @@ impl Bound {
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.tcp.local_addr()
+        self.tcp.address()
     }
 }
 

@@ -161,3 +161,19 @@ fn said(house: &House, request: &[u8]) -> String {
     connection.read_to_end(&mut answer).unwrap();
     String::from_utf8_lossy(&answer).into_owned()
 }
+
+#[tokio::test]
+async fn nobody_else_can_be_localhost_beside_us() {
+    let (house, token) = House::start().await;
+    let port: u16 = house.address().rsplit_once(':').unwrap().1.parse().unwrap();
+    let other = format!("[::1]:{port}");
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        return;
+    }
+    let taken = std::net::TcpListener::bind(&other);
+    assert!(taken.is_err(), "another program took {other}");
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let me = http.get(format!("http://{other}/api/v1/me"));
+    let me = me.bearer_auth(token).send().await.unwrap();
+    assert_eq!(me.status(), 200);
+}
