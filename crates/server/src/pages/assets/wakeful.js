@@ -254,6 +254,10 @@ function hold(id, head, status, until = Date.now() + HELD_MS) {
   if (status !== "aside") keep("latest", [one]);
 }
 
+// How many undos of this tab the log has yet to tell of, by id: what it tells then
+// is not about an answer that was given since.
+const undoing = new Map();
+
 function drop(id) {
   if (!kept("held").some((one) => one.id === id)) return;
   keep("held", without(id));
@@ -263,7 +267,7 @@ function drop(id) {
 // Since when an answer is final: as the log says, or else when its time was over.
 function settle(id, time) {
   const [one] = kept("latest");
-  if (one?.id === id) keep("latest", [{ ...one, until: Date.parse(time) }]);
+  if (one?.id === id) keep("latest", [{ ...one, until: Date.parse(time), final: true }]);
   for (const button of all(`.row button[name="undo"][value="${CSS.escape(id)}"]`)) {
     button.replaceWith(`${button.dataset.verdict}, final since ${clock(time)}`);
   }
@@ -274,7 +278,7 @@ const clock = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "medi
 
 function tooLate() {
   const [one] = kept("latest");
-  if (!one) return;
+  if (!one || (!one.final && one.until > Date.now())) return;
   const head = document.createElement("bdi");
   head.textContent = one.head;
   toast(`${past[one.status] ?? "Answered"}: `, head, ` Final since ${clock(one.until)}.`);
@@ -308,7 +312,10 @@ async function undo() {
   if (!one) return $(".standing[data-until] form button")?.click() ?? tooLate();
   if (busy) return;
   busy = true;
+  const counted = (by) => undoing.set(one.id, (undoing.get(one.id) ?? 0) + by);
+  if (one.status !== "aside") counted(1);
   const undone = one.status === "aside" ? await snooze(one.id, "") : await send(`/api/v1/inbox/${one.id}/undo`);
+  if (one.status !== "aside" && !undone.ok) counted(-1);
   busy = false;
   if (undone.told) return;
   keep("held", without(one.id));
@@ -573,8 +580,15 @@ for (const kind of ["input", "change"]) document.addEventListener(kind, (event) 
 const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
 
 function answeredElsewhere(kind, { delivery_id, by, status }, time) {
-  if (kind !== "answer_held") drop(delivery_id);
-  if (kind === "delivery_answered") settle(delivery_id, time);
+  if (kind === "answer_undone" && undoing.get(delivery_id)) undoing.set(delivery_id, undoing.get(delivery_id) - 1);
+  else if (kind === "answer_undone") {
+    drop(delivery_id);
+    if (kept("latest")[0]?.id === delivery_id) keep("latest", []);
+  }
+  if (kind === "delivery_answered") {
+    drop(delivery_id);
+    settle(delivery_id, time);
+  }
   const item = $(".item");
   const waits = item?.dataset.open === "true" || $(".standing[data-until]");
   if (waits && !leaving && item.dataset.id === delivery_id) {
