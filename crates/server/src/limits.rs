@@ -28,8 +28,9 @@ pub struct People {
     /// five times in a row; ten a second is more than anyone reads.
     pub answers_at_once: u32,
     pub answers_per_hour: u32,
-    /// Every other change: tokens, sessions, keys, snoozing, what was seen. One
-    /// a second is more than a person does, and a program needs hardly any.
+    /// Every other change: tokens, sessions, keys, snoozing, what was seen. Two
+    /// a second are more than a person does; at once as many as a program needs
+    /// that makes a key for each of hundreds of agents.
     pub writes_at_once: u32,
     pub writes_per_hour: u32,
     /// Entries of the trail that searches look at. One search looks at 4000 at
@@ -49,8 +50,8 @@ impl Default for People {
         People {
             answers_at_once: 1_000,
             answers_per_hour: 36_000,
-            writes_at_once: 120,
-            writes_per_hour: 3_600,
+            writes_at_once: 1_000,
+            writes_per_hour: 7_200,
             searched_at_once: 200_000,
             searched_per_second: 20_000,
             reads: 8,
