@@ -582,7 +582,11 @@ fn trail_routes() -> Vec<Route> {
             get(trail::presence),
             doc("Proof that this server holds the log's key")
                 .tag("trail")
-                .query("nonce", "string", "32 random bytes as 64 hex digits")
+                .query(
+                    "nonce",
+                    "string",
+                    "32 random bytes as 64 hex digits; zeros if not given",
+                )
                 .content(200, "text/plain; charset=utf-8")
                 .errors(&[422]),
         ),

@@ -154,10 +154,10 @@ pub async fn presence(
     State(app): State<App>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let nonce = query::known(&query, &["nonce"])?
-        .into_iter()
-        .find_map(|(_, text)| Hash::from_hex(&text))
-        .ok_or_else(|| query::bad("nonce", "64 hex digits"))?;
+    let mut nonce = Hash([0; 32]);
+    for (name, text) in query::known(&query, &["nonce"])? {
+        nonce = Hash::from_hex(&text).ok_or_else(|| query::bad(name, "64 hex digits"))?;
+    }
     let proof = app
         .shared()
         .keys
