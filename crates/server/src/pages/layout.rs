@@ -65,6 +65,7 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
                     button .quiet { "Sign out" }
                 }
             }
+            @if signed.key.is_none() { (read_only()) }
         }
     };
     let head = html! {
@@ -74,17 +75,14 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
         @if let Some(key) = &signed.key { meta name="form-token" content=(key.as_str()); }
         (head)
     };
-    let main = html! {
-        @if signed.key.is_none() { noscript { (read_only()) } }
-        (main)
-    };
     answer(StatusCode::OK, title, head, menu, main)
 }
 
-/// Without scripts and without the key in the address nothing can be sent.
+/// Without scripts and without the key in the address nothing can be sent. The
+/// style hides it where scripts run.
 fn read_only() -> Markup {
     html! {
-        p .standing role="status" {
+        p .read-only {
             "This page can only be read: its address has no key, and this browser runs no scripts. "
             a href="/sign-in" { "Sign in" } " to answer."
         }
