@@ -13,8 +13,8 @@ use crate::{read::Entry, shared::Shared};
 
 /// Entries that one request looks at, at the most.
 pub const LOOKED_AT: usize = 4000;
-/// Entries read at once.
-const CHUNK: usize = 500;
+/// Entries read at once. Whoever waits has their turn between two such reads.
+const CHUNK: usize = 100;
 
 /// What is looked for. Whatever is left out does not matter.
 #[derive(Clone, Debug, Default)]

@@ -34,7 +34,7 @@ pub struct People {
     pub writes_at_once: u32,
     pub writes_per_hour: u32,
     /// Entries of the trail that searches look at. One search looks at 4000 at
-    /// the most; 20 000 a second cost about a tenth of a processor.
+    /// the most; 10 000 a second cost about a tenth of a processor.
     pub searched_at_once: u32,
     pub searched_per_second: u32,
     /// Requests that read, at the same time. A browser makes six.
@@ -52,8 +52,8 @@ impl Default for People {
             answers_per_hour: 36_000,
             writes_at_once: 1_000,
             writes_per_hour: 7_200,
-            searched_at_once: 200_000,
-            searched_per_second: 20_000,
+            searched_at_once: 100_000,
+            searched_per_second: 10_000,
             reads: 8,
             streams: 64,
             connections: 128,
@@ -89,6 +89,10 @@ const DENIALS: Rate = Rate {
 /// Sweeps of one key at the same time; each may look at many rows.
 const SWEEPS: usize = 8;
 
+/// Searches of the trail that one person has looked for at the same time: each
+/// keeps a processor busy.
+const SEARCHES: usize = 1;
+
 /// Requests of strangers from one address behind a proxy, at the same time.
 /// Without a proxy their connections are counted instead (`crowd.rs`).
 const STRANGERS: usize = 64;
@@ -110,6 +114,7 @@ pub struct Limits {
     searches: Debts,
     reading: Shares,
     sweeping: Shares,
+    searching: Shares,
     streams: Shares,
     strangers: Shares,
 }
@@ -143,6 +148,7 @@ impl Limits {
             searches: Debts::default(),
             reading: Shares::new(people.reads),
             sweeping: Shares::new(SWEEPS),
+            searching: Shares::new(SEARCHES),
             streams: Shares::new(people.streams),
             strangers: Shares::new(STRANGERS),
             people,
@@ -246,6 +252,14 @@ impl Limits {
         wait.map_err(|seconds| {
             let detail = format!("Your searches have looked at very much in a short time. Wait {seconds} seconds, or narrow them down by agent or time.");
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(seconds)
+        })
+    }
+
+    /// A place to search, when the person's other searches are done.
+    pub async fn place_to_search(&self, name: &str) -> Result<OwnedSemaphorePermit, Problem> {
+        self.searching.take(name, 1, PATIENCE).await.ok_or_else(|| {
+            let detail = "Another search of yours is still under way. Wait for its answer, then search again.";
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(2)
         })
     }
 
@@ -409,7 +423,7 @@ mod tests {
     fn who_searched_too_much_waits_and_others_do_not() {
         let limits = Limits::new(People::default());
         let now = Micros(0);
-        for _ in 0..50 {
+        for _ in 0..25 {
             assert!(limits.may_search("bob", now).is_ok());
             limits.searched("bob", 4_000, now);
         }

@@ -99,12 +99,14 @@ pub async fn page(
         return Ok(Looked::default());
     }
     let visible = |entry: &Entry| is_owner || is_public(entry);
+    let Some(name) = name else {
+        return Ok(app.shared().look(look, &visible).await?);
+    };
+    let _place = app.limits.place_to_search(name).await?;
     let now = app.shared().clock.now();
-    name.map_or(Ok(()), |name| app.limits.may_search(name, now))?;
+    app.limits.may_search(name, now)?;
     let looked = app.shared().look(look, &visible).await?;
-    if let Some(name) = name {
-        app.limits.searched(name, looked.looked_at, now);
-    }
+    app.limits.searched(name, looked.looked_at, now);
     Ok(looked)
 }
 

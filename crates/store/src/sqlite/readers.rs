@@ -27,8 +27,9 @@ const KEPT: usize = 4;
 const CACHE_KIB: u32 = 32 << 10;
 /// Long reads go through many pages once: there is little to keep.
 const LONG_CACHE_KIB: u32 = 4 << 10;
-/// Long reads at once. The processor is the writer's and the short reads' too.
-const LONG: usize = 4;
+/// Long reads at once, at least and at the most; between them, half as many as
+/// there are processors, which are the writer's and the short reads' too.
+const LONG: (usize, usize) = (2, 8);
 
 pub struct Readers {
     path: PathBuf,
@@ -49,7 +50,7 @@ impl Readers {
             seal,
             idle: Mutex::new(Vec::new()),
             long: Mutex::new(Vec::new()),
-            places: Arc::new(Semaphore::new(LONG)),
+            places: Arc::new(Semaphore::new(long_reads())),
         }
     }
 
@@ -118,6 +119,11 @@ impl Readers {
             .map_err(failed)?;
         Ok(connection)
     }
+}
+
+fn long_reads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).clamp(LONG.0, LONG.1)
 }
 
 /// The path as a URI, which alone can say that nothing writes there.
