@@ -64,6 +64,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// request has then.
 const SHORT_GRACE: Duration = Duration::from_millis(100);
 const REQUEST_GRACE: Duration = Duration::from_millis(500);
+/// Looked through for one that is silent: a newcomer must not cost much.
+const OLDEST: usize = 64;
 
 /// Whose a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,10 +237,16 @@ impl Here {
         stranger.is_some_and(|one| now.saturating_duration_since(one.since) >= age)
     }
 
+    /// The first of these that is silent, among the oldest.
+    fn first_silent(&self, own: &BTreeSet<u64>) -> Option<u64> {
+        let mut oldest = own.iter().copied().take(OLDEST);
+        oldest.find(|id| self.is_silent(*id))
+    }
+
     /// The one of a network that has been silent for longest, if for long enough.
     fn longest_silent(&self, network: IpAddr, now: Instant) -> Option<u64> {
         let own = self.by_network.get(&network)?;
-        let first = own.iter().copied().find(|id| self.is_silent(*id))?;
+        let first = self.first_silent(own)?;
         self.is_older(first, GRACE, now).then_some(first)
     }
 
@@ -250,7 +258,7 @@ impl Here {
     /// longest, or has asked for longest, if it has had its time.
     fn of_the_most(&self, now: Instant) -> Option<u64> {
         let own = self.the_most()?;
-        let silent = own.iter().copied().find(|id| self.is_silent(*id));
+        let silent = self.first_silent(own);
         let silent = silent.filter(|id| self.is_older(*id, SHORT_GRACE, now));
         let first = || own.first().copied();
         silent.or_else(|| first().filter(|id| self.is_older(*id, REQUEST_GRACE, now)))

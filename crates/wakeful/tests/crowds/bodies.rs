@@ -1,6 +1,9 @@
 //! Bodies that are promised and do not come.
 
-use std::time::{Duration, Instant};
+use std::{
+    io::Read as _,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -30,7 +33,7 @@ async fn strangers_who_promise_bodies_keep_nobody_from_answering_or_signing_in()
     let key = house.key("a");
     let drafts = crowd(&house, 64, &promise("/items/x/answer", FORM, 256 << 10));
     assert!(answered_by(&house, &ann, &key).await < SOON);
-    let forms = crowd(&house, 2_048, &promise("/sign-in", FORM, 8 << 10));
+    let forms = crowd(&house, 1_024, &promise("/sign-in", FORM, 8 << 10));
     assert!(answered_by(&house, &ann, &key).await < SOON);
     let form = "name=x&password=y";
     let (status, took) = ask(&house, &(promise("/sign-in", FORM, form.len()) + form));
@@ -44,8 +47,16 @@ async fn one_key_with_slow_bodies_silences_no_other_agent() {
     let (house, _) = House::start().await;
     let (slow, other) = (house.key("slow"), house.key("other"));
     let headers = format!("authorization: Bearer {slow}\r\ncontent-type: application/json\r\n");
+    // These were asked for their bodies: they have all that the key may have.
+    let asked = format!("{headers}expect: 100-continue\r\n");
+    let mut held = crowd(&house, 12, &promise("/wake/v1/deliver", &asked, 1 << 20));
+    for socket in &mut held {
+        let mut said = [0; 12];
+        socket.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 100");
+    }
     let head = promise("/wake/v1/deliver", &headers, 1 << 20);
-    let bodies = crowd(&house, 50, &(head + "{"));
+    let bodies = crowd(&house, 38, &(head + "{"));
     // Its own next one finds no room: the others have taken all it may have.
     let large = json!({ "details": "x".repeat(1_000_000) });
     let own = house
@@ -61,7 +72,7 @@ async fn one_key_with_slow_bodies_silences_no_other_agent() {
     assert!(started.elapsed() < SOON);
     own.is_problem(429, "too_many_bodies", None);
     assert!(own.header("retry-after").is_some());
-    drop(bodies);
+    drop((held, bodies));
 }
 
 #[tokio::test]
