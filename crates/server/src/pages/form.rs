@@ -14,6 +14,7 @@ use crate::{
         layout::{self, notice},
         session::{Signed, is_from_here},
     },
+    transport::Peer,
 };
 
 /// Names and values, in the order of the page.
@@ -21,7 +22,7 @@ use crate::{
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads a form that any page may have sent: for signing in.
+    /// Reads a form from a page of this server, whoever sent it.
     pub async fn open(
         app: &App,
         sender: Sender<'_>,
@@ -45,6 +46,17 @@ impl Form {
                 .map(|(name, value)| (name.into_owned(), lines(&value)))
                 .collect(),
         ))
+    }
+
+    /// Reads a form of someone who is not known yet: for signing in.
+    pub async fn of_stranger(
+        app: &App,
+        peer: Peer,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Form, Response> {
+        let sender = Sender::Stranger(peer.address);
+        Form::open(app, sender, headers, body, STRANGERS).await
     }
 
     /// Reads a form of someone signed in.
@@ -82,6 +94,9 @@ impl Form {
         pairs.filter_map(move |(field, value)| (field == name).then_some(value.as_str()))
     }
 }
+
+/// Forms that sign someone in hold a name and a password.
+pub const STRANGERS: usize = 8 << 10;
 
 /// Most forms hold a few words; the largest of them names 200 deliveries.
 const SMALL: usize = 64 << 10;

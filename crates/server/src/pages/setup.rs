@@ -15,7 +15,6 @@ use maud::{Markup, html};
 use crate::{
     App, Problem,
     api::fresh,
-    body::Sender,
     pages::{
         form::Form,
         layout::{notice, plain},
@@ -24,8 +23,6 @@ use crate::{
     path::Path,
     transport::Peer,
 };
-
-const FORM_BYTES: usize = 8 << 10;
 
 /// Whether this is the link of this start, and there is still nobody.
 fn is_open(app: &App, link: &str) -> bool {
@@ -75,14 +72,7 @@ pub async fn found(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let sent = Form::open(
-        &app,
-        Sender::Stranger(peer.address),
-        &headers,
-        body,
-        FORM_BYTES,
-    )
-    .await?;
+    let sent = Form::of_stranger(&app, peer, &headers, body).await?;
     if !is_open(&app, &link) {
         return Err(closed());
     }

@@ -31,8 +31,6 @@ use crate::{
 pub const SESSION_SECONDS: i64 = 30 * 86_400;
 /// A link is for today.
 pub const LINK_SECONDS: i64 = 86_400;
-/// Forms here hold a name and a password.
-const FORM_BYTES: usize = 8 << 10;
 
 /// A session that was opened for a browser: what gives it to the browser.
 #[derive(Debug)]
@@ -117,14 +115,7 @@ pub async fn with_password(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form_sent = Form::open(
-        &app,
-        Sender::Stranger(peer.address),
-        &headers,
-        body,
-        FORM_BYTES,
-    )
-    .await?;
+    let form_sent = Form::of_stranger(&app, peer, &headers, body).await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
     // A browser that is known has tries of its own. Without them it is any other.
     let mark = mark::find(&app, &headers, name);
@@ -208,14 +199,7 @@ pub async fn with_link(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form = Form::open(
-        &app,
-        Sender::Stranger(peer.address),
-        &headers,
-        body,
-        FORM_BYTES,
-    )
-    .await?;
+    let form = Form::of_stranger(&app, peer, &headers, body).await?;
     let hash = secret::hash(&link);
     let accounts = app.shared().accounts();
     let mut links = accounts.links.values();
@@ -288,7 +272,7 @@ pub async fn out(
     body: Body,
 ) -> Result<Response, Response> {
     let sender = Sender::Person(&signed.user.name);
-    let form = Form::open(&app, sender, &headers, body, FORM_BYTES).await?;
+    let form = Form::open(&app, sender, &headers, body, form::STRANGERS).await?;
     let token = form.text("token");
     if token != signed.sign_out && !signed.session.is_page_key(token) {
         return Err(form::refused());
