@@ -69,13 +69,18 @@ impl Core {
             streams: accounts.cloned().collect(),
             ..Default::default()
         };
+        let known = read_accounts(store.accounts().await?)?;
+        if known.users.is_empty() && names.iter().any(|(_, name)| name.starts_with("account/")) {
+            let what = "accounts: there are no people, though the log has made some";
+            return Err(StartFault::Damaged(what.to_owned()));
+        }
         Ok(Core {
             frontier,
             last_time,
             next_stream: names.last().map_or(0, |(no, _)| no + 1),
             streams: store.load(&needs).await?.streams,
             buckets: HashMap::new(),
-            accounts: Arc::new(read_accounts(store.accounts().await?)?),
+            accounts: Arc::new(known),
             agents: Arc::new(agents),
             next_due: store.next_due(Micros(i64::MIN)).await?,
         })

@@ -22,6 +22,9 @@ const PENDING: usize = 0;
 pub struct Views {
     deliveries: HashMap<Uuid, Staged>,
     batch: Batch,
+    /// Entries that should never have been: on a row that was put back, the
+    /// writer decides anew what was decided already.
+    pub impossible: Vec<(u64, &'static str)>,
 }
 
 /// Where an event stands in the log, and whether erasable content stands beside it.
@@ -231,13 +234,22 @@ impl Views {
         at: At,
     ) {
         let status = verdict_code(answered.status);
+        if let Some(row) = self.delivery(answered.delivery_id) {
+            if usize::from(row.status) != PENDING {
+                let what = "answers a delivery that was answered before";
+                self.impossible.push((at.position, what));
+            } else if answered.held && row.hold.is_none() {
+                let what = "makes an answer final that is not held";
+                self.impossible.push((at.position, what));
+            }
+        }
         let Some(pending_no) = self
             .delivery(answered.delivery_id)
             .map(|row| row.pending_no)
         else {
             return;
         };
-        stream.lanes[PENDING].count -= 1;
+        stream.lanes[PENDING].count = stream.lanes[PENDING].count.saturating_sub(1);
         self.count_pending(stream.no, pending_no, -1);
         let lane = &mut stream.lanes[usize::from(status)];
         let lane_no = lane.next_no;

@@ -8,7 +8,10 @@ use store::{
     AnswerRow, Aside, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane,
     StreamQuery, SweepQuery,
 };
-use trail::{Header, Micros};
+use trail::{
+    Hash, Header, Micros,
+    entry::{FACTS, commitment},
+};
 use uuid::Uuid;
 use wake::{Status, response::Response, sweep::Sweep};
 
@@ -62,6 +65,8 @@ pub struct SweepAnswer {
 pub struct InboxAnswer {
     pub rows: Vec<Row>,
     pub next: Option<u64>,
+    /// Items that belong here, were changed by someone else and are not given.
+    pub changed: usize,
 }
 
 /// What an inbox request asks for.
@@ -132,12 +137,7 @@ impl Shared {
     }
 
     /// Opens a stored text; it is JSON, exactly as it was received.
-    fn text(
-        &self,
-        position: u64,
-        name: &str,
-        stored: &Option<Vec<u8>>,
-    ) -> store::Result<Option<Box<RawValue>>> {
+    fn text(&self, position: u64, name: &str, stored: &Option<Vec<u8>>) -> store::Result<Text> {
         let Some(stored) = stored else {
             return Ok(None);
         };
@@ -149,9 +149,57 @@ impl Shared {
     }
 
     /// An erasable part, opened; `None` if it was erased or never there.
-    pub async fn part(&self, position: u64, name: &str) -> store::Result<Option<Box<RawValue>>> {
-        let stored = self.store.part(position, name).await?;
-        self.text(position, name, &stored)
+    pub async fn part(&self, position: u64, name: &str) -> store::Result<Text> {
+        match self.store.entry(position).await? {
+            Some(entry) => self.part_of(&entry, name),
+            None => Ok(None),
+        }
+    }
+
+    /// Everything that was written at length about a delivery: what a person sees
+    /// before they decide. None of it is missing that was not erased.
+    pub async fn content(&self, row: &DeliveryRow) -> store::Result<Content> {
+        let mut content = Content::default();
+        if row.erased {
+            return Ok(content);
+        }
+        let received = self.entry_at(row.no).await?;
+        content.details = self.whole_part(&received, "details")?;
+        if let Some(position) = row.answer_position {
+            let answer = self.entry_at(position).await?;
+            content.feedback = self.whole_part(&answer, "feedback")?;
+            content.edited_content = self.whole_part(&answer, "edited_content")?;
+        }
+        Ok(content)
+    }
+
+    async fn entry_at(&self, position: u64) -> store::Result<EntryRow> {
+        let found = self.store.entry(position).await?;
+        found.ok_or_else(|| not_recorded(&format!("entry {position}")))
+    }
+
+    /// A part that is there if its entry has one.
+    fn whole_part(&self, entry: &EntryRow, name: &str) -> store::Result<Text> {
+        let damaged = || not_recorded(&format!("{name} of entry {}", entry.position));
+        Header::read(&entry.header).ok_or_else(damaged)?;
+        let part = self.part_of(entry, name)?;
+        match part.is_none() && committed(entry, name).is_some() {
+            true => Err(damaged()),
+            false => Ok(part),
+        }
+    }
+
+    /// A part that is still there, and is what its entry committed to.
+    fn part_of(&self, entry: &EntryRow, name: &str) -> store::Result<Text> {
+        let Some(part) = entry.parts.iter().find(|part| part.name == name) else {
+            return Ok(None);
+        };
+        let plain = self.vault.open_part(entry.position, name, &part.bytes);
+        let given = plain.map(|plain| commitment(&part.salt, &plain));
+        if given.is_none() || given != committed(entry, name) {
+            return Err(not_recorded(&format!("{name} of entry {}", entry.position)));
+        }
+        self.text(entry.position, name, &Some(part.bytes.clone()))
     }
 
     /// One sweep over the agents that a key may read.
@@ -209,6 +257,7 @@ impl Shared {
                     return Ok(InboxAnswer {
                         rows: Vec::new(),
                         next: None,
+                        changed: 0,
                     });
                 }
             },
@@ -231,16 +280,32 @@ impl Shared {
         Ok(InboxAnswer {
             rows,
             next: page.next,
+            changed: page.changed,
         })
     }
 
+    /// Entries about one delivery, by its number. Each is what was recorded, and
+    /// about this one: people look at them before they decide. (Whoever looks
+    /// through the whole trail has it verified.)
     pub async fn history(&self, delivery: u64) -> store::Result<Vec<Entry>> {
-        self.store
-            .history(delivery)
-            .await?
-            .into_iter()
-            .map(|row| self.entry(row))
-            .collect()
+        let rows = self.store.history(delivery).await?;
+        let id = rows.first().and_then(received_id);
+        let id = id.map(|id| id.to_string()).unwrap_or_default();
+        let proven = rows.into_iter().map(|row| {
+            let given = commitment(&row.facts_salt, &row.facts);
+            let entry = match committed(&row, FACTS) == Some(given) {
+                true => self.entry(row)?,
+                false => return Err(not_recorded(&format!("entry {}", row.position))),
+            };
+            match !id.is_empty() && entry.facts.get().contains(&id) {
+                true => Ok(entry),
+                false => Err(store::Error::Damaged(format!(
+                    "history: entry {} is not about delivery {delivery}; run `wakeful trail rebuild`",
+                    entry.position
+                ))),
+            }
+        });
+        proven.collect()
     }
 
     pub async fn entries(&self, query: EntryQuery) -> store::Result<Vec<Entry>> {
@@ -277,7 +342,7 @@ impl Shared {
     }
 
     fn entry(&self, row: EntryRow) -> store::Result<Entry> {
-        let damaged = || store::Error::Damaged(format!("header of entry {}", row.position));
+        let damaged = || not_recorded(&format!("entry {}", row.position));
         let header = Header::read(&row.header).ok_or_else(damaged)?;
         let facts = std::str::from_utf8(&row.facts).map_err(|_| damaged())?;
         let facts = RawValue::from_string(facts.to_owned()).map_err(|_| damaged())?;
@@ -370,6 +435,40 @@ impl Shared {
         self.vault
             .seal_secret(&crate::decide::secret_name(agent_id), &plain)
     }
+}
+
+/// JSON as it was received.
+pub type Text = Option<Box<RawValue>>;
+
+/// What was written at length about a delivery, as far as there is any.
+#[derive(Debug, Default)]
+pub struct Content {
+    pub details: Text,
+    pub feedback: Text,
+    pub edited_content: Text,
+}
+
+fn not_recorded(what: &str) -> store::Error {
+    store::Error::Damaged(format!(
+        "{what} is not what was recorded; run `wakeful trail verify`"
+    ))
+}
+
+/// The delivery that an entry received.
+fn received_id(row: &EntryRow) -> Option<Uuid> {
+    #[derive(serde::Deserialize)]
+    struct Received {
+        delivery_id: Uuid,
+    }
+    let received: Received = serde_json::from_slice(&row.facts).ok()?;
+    Some(received.delivery_id)
+}
+
+/// What an entry's header says of a part.
+fn committed(entry: &EntryRow, name: &str) -> Option<Hash> {
+    let header = Header::read(&entry.header)?;
+    let part = header.parts.iter().find(|part| part.name == name)?;
+    Some(part.commitment)
 }
 
 /// An entry as people read it.

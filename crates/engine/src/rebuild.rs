@@ -29,23 +29,57 @@ pub enum RebuildFault {
     Header(u64),
 }
 
-/// Rebuilds; gives the number of entries, and the views that were not what the
-/// trail says.
+/// What a rebuild found.
+#[derive(Debug, Default)]
+pub struct Rebuilt {
+    pub entries: u64,
+    /// Views that were not what the trail says.
+    pub differing: Vec<String>,
+    /// Callbacks that are owed and had no row.
+    pub callbacks_missing: u64,
+    /// Entries that should never have been, and why: nothing mends them.
+    pub impossible: Vec<(u64, &'static str)>,
+}
+
+impl Rebuilt {
+    /// All that was not as it should be, in words.
+    pub fn wrong(&self) -> Vec<String> {
+        let mut wrong = self.differing.clone();
+        if self.callbacks_missing > 0 {
+            wrong.push(format!(
+                "callbacks ({} that are owed are missing)",
+                self.callbacks_missing
+            ));
+        }
+        let impossible = self.impossible.iter();
+        wrong.extend(impossible.map(|(position, what)| format!("entry {position} {what}")));
+        wrong
+    }
+}
+
+/// Rebuilds, and compares the views with what they were.
 pub async fn compare(
     store: &dyn Store,
     progress: &dyn Fn(u64, u64),
-) -> Result<(u64, Vec<String>), RebuildFault> {
+) -> Result<Rebuilt, RebuildFault> {
     let before = store.view_digests().await?;
-    let entries = rebuild(store, progress).await?;
+    let rebuilt = rebuild(store, progress).await?;
     let after = store.view_digests().await?;
     let differing = before.into_iter().zip(after);
     let differing = differing.filter(|(before, after)| before != after);
-    Ok((entries, differing.map(|(before, _)| before.0).collect()))
+    Ok(Rebuilt {
+        differing: differing.map(|(before, _)| before.0).collect(),
+        ..rebuilt
+    })
 }
 
 /// Empties the views and fills them from the trail. No server may run, and none
 /// starts before this has come to its end.
-pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u64, RebuildFault> {
+pub async fn rebuild(
+    store: &dyn Store,
+    progress: &dyn Fn(u64, u64),
+) -> Result<Rebuilt, RebuildFault> {
+    let mut found = Rebuilt::default();
     store.clear_views().await?;
     let size = store.head().await?.map_or(0, |head| head.size);
     let names: HashMap<u64, String> = store.stream_names().await?.into_iter().collect();
@@ -102,6 +136,7 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
                 owed.extend(remade.get(&id).cloned());
             }
         }
+        found.impossible.append(&mut views.impossible);
         let mut batch = views.into_batch();
         batch.callbacks = owed;
         // The content is gone already; a rebuild erases nothing.
@@ -110,7 +145,9 @@ pub async fn rebuild(store: &dyn Store, progress: &dyn Fn(u64, u64)) -> Result<u
         store.append(batch).await?;
     }
     store.end_rebuild().await?;
-    Ok(size)
+    found.entries = size;
+    found.callbacks_missing = remade.len() as u64;
+    Ok(found)
 }
 
 /// A callback that is owed and has no row gets one, as the entries about it tell;

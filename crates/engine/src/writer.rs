@@ -86,8 +86,14 @@ impl Writer {
     /// Loads the last durable state; a new log gets its first entry.
     pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
         reached::check(shared.store.as_ref(), shared.keys.log.verifier()).await?;
-        if shared.store.is_rebuilding().await? {
-            return Err(StartFault::Unfinished);
+        match shared.store.is_rebuilding().await? {
+            // Rows of an older version carried no codes: the trail decides.
+            true if shared.store.was_migrated() => {
+                tracing::info!("the views are made anew from the trail, once");
+                rebuild::rebuild(shared.store.as_ref(), &|_, _| {}).await?;
+            }
+            true => return Err(StartFault::Unfinished),
+            false => {}
         }
         shared.store.check_start().await?;
         core::check_streams(shared.store.as_ref()).await?;

@@ -5,8 +5,8 @@ use account::{
     secret::{self, SecretHash},
 };
 use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, StatusCode, header, request::Parts},
+    extract::{FromRequestParts, Request},
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
 };
 use engine::Command;
 use inbox::{Person, event::Channel};
@@ -191,6 +191,29 @@ async fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     Ok(caller)
 }
 
+/// Whether a request carries a key, a token or a session that works: whoever
+/// asks is looked at again where it is decided what they may do.
+pub fn is_known(request: &Request, app: &App) -> bool {
+    let headers = request.headers();
+    match headers.get(header::AUTHORIZATION) {
+        Some(authorization) => {
+            let (is_bearer, hash) = sent(authorization);
+            let accounts = app.shared().accounts();
+            let key = accounts.key_by_secret(&hash, app.shared().clock.now());
+            is_bearer && (key.is_some() || accounts.user_by_token(&hash).is_some())
+        }
+        None => pages::by_cookie(headers, None, app).is_some(),
+    }
+}
+
+/// Whether a secret was sent as a bearer's, and its hash.
+fn sent(authorization: &HeaderValue) -> (bool, SecretHash) {
+    let text = authorization.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    (is_bearer, secret::hash(token.trim_start()))
+}
+
 fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
     let peer = parts.extensions.get::<Peer>().copied();
     let Some(authorization) = parts.headers.get(header::AUTHORIZATION) else {
@@ -200,13 +223,11 @@ fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
         return by_session(parts, app).ok_or_else(|| fail(app, peer));
     };
     // The same steps for every secret, known or not: hash it, look it up twice.
-    let text = authorization.to_str().unwrap_or_default();
-    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
-    let hash = secret::hash(token.trim_start());
+    let (is_bearer, hash) = sent(authorization);
     let accounts = app.shared().accounts();
     let key = accounts.key_by_secret(&hash, app.shared().clock.now());
     let user = accounts.user_by_token(&hash);
-    match (scheme.eq_ignore_ascii_case("bearer"), key, user) {
+    match (is_bearer, key, user) {
         (true, Some(key), _) => {
             // With the rate that applies to it now.
             let rate = accounts.rate_of(key);

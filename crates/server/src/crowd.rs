@@ -238,15 +238,15 @@ impl Here {
     }
 
     /// The first of these that is silent, among the oldest.
-    fn first_silent(&self, own: &BTreeSet<u64>) -> Option<u64> {
-        let mut oldest = own.iter().copied().take(OLDEST);
+    fn first_silent<'a>(&self, own: impl Iterator<Item = &'a u64>) -> Option<u64> {
+        let mut oldest = own.copied().take(OLDEST);
         oldest.find(|id| self.is_silent(*id))
     }
 
     /// The one of a network that has been silent for longest, if for long enough.
     fn longest_silent(&self, network: IpAddr, now: Instant) -> Option<u64> {
         let own = self.by_network.get(&network)?;
-        let first = self.first_silent(own)?;
+        let first = self.first_silent(own.iter())?;
         self.is_older(first, GRACE, now).then_some(first)
     }
 
@@ -254,18 +254,27 @@ impl Here {
         self.by_network.values().max_by_key(|own| own.len())
     }
 
-    /// One of the network that has most: the one that has been silent for
-    /// longest, or has asked for longest, if it has had its time.
+    /// One of the network that has most, or of all if none has several: the one
+    /// that has been silent for longest, or has asked for longest, if it has had
+    /// its time.
     fn of_the_most(&self, now: Instant) -> Option<u64> {
         let own = self.the_most()?;
-        let silent = self.first_silent(own);
+        let of_own = |this: &Here| this.first_silent(own.iter());
+        let of_all = |this: &Here| this.first_silent(this.strangers.keys());
+        let (silent, first) = match own.len() {
+            0 | 1 => (of_all(self), self.strangers.keys().next().copied()),
+            _ => (of_own(self), own.first().copied()),
+        };
         let silent = silent.filter(|id| self.is_older(*id, SHORT_GRACE, now));
-        let first = || own.first().copied();
-        silent.or_else(|| first().filter(|id| self.is_older(*id, REQUEST_GRACE, now)))
+        silent.or_else(|| first.filter(|id| self.is_older(*id, REQUEST_GRACE, now)))
     }
 
     fn first_of_the_most(&self) -> Option<u64> {
-        self.the_most()?.first().copied()
+        let own = self.the_most()?;
+        match own.len() {
+            0 | 1 => self.strangers.keys().next().copied(),
+            _ => own.first().copied(),
+        }
     }
 
     fn send_away(&mut self, id: u64) {
@@ -437,6 +446,23 @@ mod tests {
         assert!(is_sent_away(&next));
         for guest in [&one, &again, &other, &last] {
             assert!(!is_sent_away(guest));
+        }
+    }
+
+    #[test]
+    fn of_many_networks_with_one_each_the_oldest_makes_room() {
+        let crowd = crowd();
+        let start = Instant::now();
+        let guests = [1, 2, 3, 4_u64].map(|n| {
+            let since = start + Duration::from_millis(n);
+            enter_at(&crowd, &format!("192.0.2.{n}"), since)
+        });
+        for (n, oldest) in (5..).zip(&guests) {
+            let now = start + SHORT_GRACE + Duration::from_millis(n);
+            assert!(crowd.has_room(now), "a newcomer waits");
+            let new = enter_at(&crowd, &format!("192.0.2.{n}"), now);
+            assert!(is_sent_away(oldest) && !is_sent_away(&new), "{n}");
+            std::mem::forget(new);
         }
     }
 

@@ -28,6 +28,7 @@ pub mod routes;
 pub mod serve;
 pub mod settings;
 pub mod stalled;
+pub mod strangers;
 pub mod transport;
 pub mod tries;
 pub mod turns;

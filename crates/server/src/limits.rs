@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use trail::Micros;
 
-use crate::{Problem, lockout::Lockout, turns::Turns};
+use crate::{Problem, lockout::Lockout, strangers::Strangers, turns::Turns};
 
 /// What an operator can set under `[people]`. Each holds for one person.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -93,10 +93,6 @@ const SWEEPS: usize = 8;
 /// keeps a processor busy.
 const SEARCHES: usize = 1;
 
-/// Requests of strangers from one address behind a proxy, at the same time.
-/// Without a proxy their connections are counted instead (`crowd.rs`).
-const STRANGERS: usize = 64;
-
 /// How long a read waits for others of the same person or key.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -116,7 +112,8 @@ pub struct Limits {
     sweeping: Shares,
     searching: Shares,
     streams: Shares,
-    strangers: Shares,
+    /// Behind a proxy; without one their connections are counted (`crowd.rs`).
+    pub strangers: Strangers,
 }
 
 /// Many times what the key may deliver: a poll a minute for each of hundreds
@@ -150,7 +147,7 @@ impl Limits {
             sweeping: Shares::new(SWEEPS),
             searching: Shares::new(SEARCHES),
             streams: Shares::new(people.streams),
-            strangers: Shares::new(STRANGERS),
+            strangers: Strangers::default(),
             people,
         }
     }
@@ -234,14 +231,6 @@ impl Limits {
                 self.people.streams
             );
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail).retry_after(30)
-        })
-    }
-
-    /// A place for a request from somebody who is not known yet.
-    pub fn place_for_stranger(&self, network: &str) -> Result<OwnedSemaphorePermit, Problem> {
-        self.strangers.try_take(network, 1).ok_or_else(|| {
-            let detail = "There are too many requests from your address that nobody is signed in for. Try again shortly.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).retry_after(2)
         })
     }
 

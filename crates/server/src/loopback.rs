@@ -21,7 +21,7 @@ impl Listeners {
     pub async fn bind(address: SocketAddr) -> io::Result<Listeners> {
         let first = TcpListener::bind(address).await?;
         let other = match other_loopback(first.local_addr()?) {
-            Some(other) => hold(other).await,
+            Some(other) => hold(other).await?,
             None => None,
         };
         Ok(Listeners { first, other })
@@ -42,18 +42,20 @@ fn other_loopback(address: SocketAddr) -> Option<SocketAddr> {
     Some(SocketAddr::new(other, address.port()))
 }
 
-/// A machine without IPv6 has no such address, and nobody else has it then.
-async fn hold(address: SocketAddr) -> Option<TcpListener> {
+/// A machine without IPv6 has no such address, and nobody else has it then. A
+/// program that has it could pass on all that a browser says to `localhost`, our
+/// proofs too: there is no start beside it.
+async fn hold(address: SocketAddr) -> io::Result<Option<TcpListener>> {
     match TcpListener::bind(address).await {
-        Ok(listener) => Some(listener),
+        Ok(listener) => Ok(Some(listener)),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            tracing::warn!(
-                %address,
-                "another program listens there: do not open this server under the name localhost"
+            let what = format!(
+                "another program listens on {address}, which is localhost too: end it, or \
+                 choose another port"
             );
-            None
+            Err(io::Error::new(error.kind(), what))
         }
-        Err(_) => None,
+        Err(_) => Ok(None),
     }
 }
 
@@ -79,6 +81,22 @@ impl Listener for Listeners {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn there_is_no_start_beside_another_that_is_localhost_too() {
+        // Both ways round, where the machine has both addresses.
+        for (ours, theirs) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
+            let Ok(other) = TcpListener::bind(format!("{theirs}:0")).await else {
+                continue;
+            };
+            let port = other.local_addr().unwrap().port();
+            let address = format!("{ours}:{port}").parse().unwrap();
+            let refused = Listeners::bind(address).await.unwrap_err();
+            assert!(refused.to_string().contains("localhost too"), "{refused}");
+            drop(other);
+            assert!(Listeners::bind(address).await.is_ok());
+        }
+    }
 
     #[test]
     fn localhost_is_two_addresses_and_no_other_name_is() {

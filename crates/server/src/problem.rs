@@ -99,6 +99,12 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail).retry_after(5)
     }
 
+    /// Trying again would not help, and what was changed is shown to nobody.
+    pub fn damaged() -> Problem {
+        let detail = "This is not as the server wrote it, so it is not shown. Whoever runs the server finds in its log how to repair it.";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", detail)
+    }
+
     pub fn internal() -> Problem {
         let detail = "The server failed. Its log says why; try again later.";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
@@ -235,10 +241,10 @@ impl From<store::Error> for Problem {
         tracing::error!(%error, "a read failed");
         match error {
             store::Error::Unavailable(_) | store::Error::Conflict => Problem::unavailable(),
-            store::Error::Damaged(_)
-            | store::Error::OtherSeal
-            | store::Error::Broken(_)
-            | store::Error::TooNew { .. } => Problem::internal(),
+            store::Error::Damaged(_) => Problem::damaged(),
+            store::Error::OtherSeal | store::Error::Broken(_) | store::Error::TooNew { .. } => {
+                Problem::internal()
+            }
         }
     }
 }

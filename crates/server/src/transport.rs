@@ -16,9 +16,10 @@ use axum::{
 };
 use tower::Service as _;
 
-use wakelink::relay::network;
-
-use crate::{App, Problem, body::Lent, crowd::Guest, metrics::Route, pages, routes, visit::Visit};
+use crate::{
+    App, Problem, auth, body::Lent, crowd::Guest, metrics::Route, pages, routes, strangers,
+    visit::Visit,
+};
 
 /// A browser that has reached this server by HTTPS asks for nothing without it
 /// for a year (RFC 6797). Other names below this host are not ours to speak for.
@@ -92,13 +93,12 @@ impl Door {
         let ambiguous = framed.is_err();
         let visit = Visit::on(self.guest.as_ref());
         let peer = framed.and_then(|()| self.peer(&request));
-        let peer = peer.and_then(|peer| self.enter(&visit, peer));
         let mut response = match peer {
             Ok(peer) => {
+                self.enter(&visit, peer, &request);
                 request.extensions_mut().insert(peer);
                 request.extensions_mut().insert(visit.clone());
-                let Ok(response) = self.router.call(request).await;
-                response
+                self.route(request, &visit).await
             }
             Err(problem) => problem.into_response(),
         };
@@ -148,14 +148,29 @@ impl Door {
 
     /// Behind a proxy it is requests that are counted for an address, until it
     /// is known whose they are.
-    fn enter(&self, visit: &Visit, peer: Peer) -> Result<Peer, Problem> {
+    fn enter(&self, visit: &Visit, peer: Peer, request: &Request) {
         if self.app.settings.proxies.is_empty() || peer.local {
-            return Ok(peer);
+            return;
         }
-        let network = network(peer.address).to_string();
-        let place = self.app.limits.place_for_stranger(&network)?;
-        visit.hold(Some(place));
-        Ok(peer)
+        // Whoever is known does not make room for strangers.
+        if !auth::is_known(request, &self.app) {
+            visit.is_strangers(self.app.limits.strangers.enter(peer.address));
+        }
+    }
+
+    /// The answer of the routes, unless a stranger has to make room for another.
+    async fn route(&mut self, request: Request, visit: &Visit) -> Response {
+        let leave = visit.leave();
+        let answer = self.router.call(request);
+        let Some(leave) = leave else {
+            let Ok(response) = answer.await;
+            return response;
+        };
+        tokio::select! {
+            biased;
+            Ok(response) = answer => response,
+            () = leave.notified() => strangers::too_many().into_response(),
+        }
     }
 
     fn peer(&self, request: &Request) -> Result<Peer, Problem> {

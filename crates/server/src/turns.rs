@@ -4,9 +4,10 @@
 //! whoever sends wrong passwords faster than that makes others wait. So the one
 //! whose address has failed least often goes first: a flood of failures waits
 //! behind everyone who has not failed, and among itself; of those who have not,
-//! the ones from networks that are quiet go first. Addresses that have
-//! failed share one place of the two, and rest after each turn, so that a flood
-//! takes no more than a fraction of a core from the rest of the server.
+//! the ones from networks that are quiet go first, and one who has failed has a
+//! turn after each of them. Addresses that have failed share one place of the two, and rest after each turn, so that a flood
+//! takes no more than a fraction of a core from the rest of the server, and
+//! every hash is made on a thread of the lowest priority.
 //!
 //! Nobody waits for ever: a place in the queue is bounded in time, the queue in
 //! length, and if it is full those who have failed most are sent away.
@@ -42,6 +43,34 @@ struct Queue {
     running: usize,
     /// Whether the place of those who have failed is taken, or rests.
     failed_busy: bool,
+    /// Whether the last turn was one of those who have not: then the next is not,
+    /// if anyone else waits. Otherwise many new addresses would keep out whoever
+    /// has mistyped a password once.
+    fresh_went: bool,
+}
+
+/// How far hashing stands back for everything else: a person who signs in can
+/// wait for a moment, an agent's delivery must not wait for a flood of guesses.
+const NICENESS: i32 = 19;
+
+impl Queue {
+    /// Of those who have failed and those who have not in turn, the first.
+    fn whose_turn(&self) -> Option<(Rank, u64)> {
+        let first = self.waiting.keys().next().copied()?;
+        let first_failed = (
+            Rank {
+                failed: 1,
+                around: 0,
+            },
+            0,
+        );
+        let failed = self.waiting.range(first_failed..).next();
+        let failed = failed.map(|(place, _)| *place);
+        match failed.filter(|_| !self.failed_busy) {
+            Some(failed) if self.fresh_went || is_failed(first.0) => Some(failed),
+            _ => Some(first).filter(|first| !is_failed(first.0)),
+        }
+    }
 }
 
 /// The right to hash one password, until it is dropped.
@@ -105,13 +134,10 @@ impl Turns {
     /// Gives turns to whoever may have one now.
     fn next(&self, mut queue: std::sync::MutexGuard<'_, Queue>) {
         while queue.running < AT_ONCE {
-            let Some((place, _)) = queue.waiting.first_key_value() else {
+            let Some(place) = queue.whose_turn() else {
                 break;
             };
-            let (place, failed) = (*place, is_failed(place.0));
-            if failed && queue.failed_busy {
-                break;
-            }
+            let failed = is_failed(place.0);
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;
             };
@@ -124,6 +150,7 @@ impl Turns {
                 Ok(()) => {
                     queue.running += 1;
                     queue.failed_busy |= failed;
+                    queue.fresh_went = !failed;
                 }
                 // They left.
                 Err(mut turn) => turn.begun = false,
@@ -157,6 +184,30 @@ impl Turns {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// Does the work on a thread of its own that stands back for all others. The
+    /// turn lasts until it is done, even if whoever waited for it has gone.
+    pub async fn spend<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, done) = oneshot::channel();
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new().name("password".to_owned());
+        let started = thread.spawn(move || {
+            // The turn that ends begins the rest that follows it.
+            let _runtime = runtime.enter();
+            let turn = self;
+            // On Linux this is the thread's own.
+            let _ = rustix::process::nice(NICENESS);
+            let _ = sender.send(work());
+            drop(turn);
+        });
+        started.ok()?;
+        done.await.ok()
     }
 }
 
@@ -209,8 +260,22 @@ mod tests {
         while order.len() < 8 {
             order.push(finished.recv().await.unwrap());
         }
-        // The first came to an empty room.
+        // The first came to an empty room; while its place rests, the others go.
         assert_eq!(order, [9, 0, 0, 0, 1, 2, 3, 9]);
+    }
+
+    #[tokio::test]
+    async fn many_who_have_not_failed_do_not_keep_out_whoever_failed_once() {
+        let turns = Turns::default();
+        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        for _ in 0..400 {
+            queue_up(&turns, 0, &done);
+        }
+        tokio::task::yield_now().await;
+        let started = tokio::time::Instant::now();
+        queue_up(&turns, 1, &done);
+        while finished.recv().await != Some(1) {}
+        assert!(started.elapsed() < Duration::from_secs(1));
     }
 
     #[tokio::test]

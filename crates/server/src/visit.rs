@@ -1,15 +1,19 @@
 //! One request, from its connection to its answer: what it holds while it is
 //! being answered, and what changes once it is known who asks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use axum::http::request::Parts;
-use tokio::sync::OwnedSemaphorePermit;
+use axum::{extract::FromRequestParts, http::request::Parts};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::{
     App, Problem,
     crowd::{Asking, Guest, Owner},
     limits::is_write,
+    strangers,
 };
 
 /// Goes with the request as an extension, and ends with its answer.
@@ -20,8 +24,14 @@ pub struct Visit(Arc<Held>);
 struct Held {
     guest: Option<Arc<Guest>>,
     _asking: Option<Asking>,
-    /// A stranger's place, or that of whoever reads.
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    place: Mutex<Option<Place>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stranger(strangers::Place),
+    /// Of whoever reads.
+    Reader(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit),
 }
 
 impl Visit {
@@ -35,8 +45,27 @@ impl Visit {
     }
 
     /// Holds this instead of what was held before.
-    pub fn hold(&self, place: Option<OwnedSemaphorePermit>) {
+    fn hold(&self, place: Option<Place>) {
         *self.0.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    }
+
+    /// Takes a stranger's place, until it is known who asks.
+    pub fn is_strangers(&self, place: strangers::Place) {
+        self.hold(Some(Place::Stranger(place)));
+    }
+
+    /// Is told when a stranger's place was given to another.
+    pub fn leave(&self) -> Option<Arc<Notify>> {
+        let place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*place {
+            Some(Place::Stranger(place)) => Some(place.leave()),
+            _ => None,
+        }
+    }
+
+    /// All that a stranger had to say has arrived: nobody waits for them now.
+    pub fn said_all(&self) {
+        self.hold(None);
     }
 
     fn of(parts: &Parts) -> Visit {
@@ -48,6 +77,14 @@ impl Visit {
             Some(guest) => guest.recognise(owner),
             None => Ok(()),
         }
+    }
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Visit, Infallible> {
+        Ok(Visit::of(parts))
     }
 }
 
@@ -64,7 +101,7 @@ pub async fn is_person(parts: &Parts, app: &App, name: &str) -> Result<(), Probl
     visit.hold(None);
     visit.recognise(Owner::Person(name))?;
     if !is_write(&parts.method) {
-        visit.hold(Some(app.limits.place_to_read(name).await?));
+        visit.hold(Some(Place::Reader(app.limits.place_to_read(name).await?)));
     }
     Ok(())
 }

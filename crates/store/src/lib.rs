@@ -58,10 +58,14 @@ pub fn has_log(directory: &Path) -> Result<bool> {
     sqlite::has_log(directory)
 }
 
-/// Seals the rows of a copy with another key: for a backup whose key is gone,
-/// and for a copy that is only compared with something.
+/// Seals all rows of a copy with another key: for a backup whose key is gone.
 pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
-    sqlite::reseal(directory, seal)
+    sqlite::reseal(directory, seal, true)
+}
+
+/// Seals the rows of a copy whose views are only made anew and compared.
+pub fn reseal_kept(directory: &Path, seal: &RowSeal) -> Result<()> {
+    sqlite::reseal(directory, seal, false)
 }
 
 /// Puts a backup into a data directory that has no store; gives the keys that
@@ -107,6 +111,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The views are whole again.
     async fn end_rebuild(&self) -> Result<()>;
     /// Whether a rebuild was begun and not ended: the views are not to be used.
+    /// Whether opening it brought rows of an older version to this one, which
+    /// nobody can vouch for.
+    fn was_migrated(&self) -> bool;
     async fn is_rebuilding(&self) -> Result<bool>;
 
     /// The heads that are remembered beside the database: at most two, which may
@@ -137,7 +144,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// What waits and is out of a person's sight now, at most `limit`, and until when.
     async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>>;
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
-    async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>>;
+    /// One entry with its parts.
+    async fn entry(&self, position: u64) -> Result<Option<EntryRow>>;
     /// Entries about one delivery, oldest first.
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;

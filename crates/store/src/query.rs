@@ -64,6 +64,8 @@ pub struct InboxPage {
     /// even empty, and still have a next one: how much one request looks
     /// through is bounded.
     pub next: Option<u64>,
+    /// Rows that belong here and were changed by someone else: they are not given.
+    pub changed: usize,
 }
 
 /// Entries of one stream, newest first, along its links.

@@ -112,6 +112,22 @@ pub struct DeliveryRow {
     pub due_at: Option<Micros>,
 }
 
+impl DeliveryRow {
+    /// What an agent is told of it, without the texts.
+    pub(crate) fn answer(&self) -> AnswerRow {
+        AnswerRow {
+            id: self.id,
+            stream: self.stream,
+            status: self.status,
+            changed_at: self.changed_at,
+            answer_position: self.answer_position,
+            erased: self.erased,
+            feedback: None,
+            edited_content: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldRow {
     pub by: String,

@@ -163,8 +163,9 @@ async fn what_was_appended_is_there_after_opening_again(backend: impl Backend) {
         ..Default::default()
     };
     assert_eq!(store.entries(query).await.unwrap(), entries);
-    assert_eq!(store.part(0, "details").await.unwrap().unwrap(), b"\"one\"");
-    assert_eq!(store.part(0, "feedback").await.unwrap(), None);
+    let entry = store.entry(0).await.unwrap();
+    assert_eq!(entry.as_ref(), entries.first());
+    assert_eq!(store.entry(entries.len() as u64).await.unwrap(), None);
     assert_eq!(store.delivery(Uuid::from_u128(1)).await.unwrap(), None);
 }
 
@@ -328,7 +329,8 @@ async fn append_is_all_or_nothing(backend: impl Backend) {
     assert_eq!(store.hashes(1, 0, 1).await.unwrap(), []);
     assert_eq!(store.secret("s").await.unwrap(), None);
     assert_eq!(store.delivery(id).await.unwrap(), None);
-    assert_eq!(store.part(0, "details").await.unwrap().unwrap(), b"\"x\"");
+    let kept = store.entry(0).await.unwrap().unwrap();
+    assert_eq!(kept.parts[0].bytes, b"\"x\"");
     let needs = Needs {
         buckets: vec!["k".to_owned()],
         seen: vec![("ann".to_owned(), id)],
@@ -730,8 +732,10 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     let erased = world.receive(0, "Goes", Some(b"\"gone details\""));
     let kept = world.receive(0, "Stays", Some(b"\"kept details\""));
     // A held answer that was taken back, then the one that stands.
+    let about = world.deliveries[erased].row.id;
     let held = world.entry(
         0,
+        about,
         &[
             ("feedback", b"\"gone draft\""),
             ("edited_content", b"{\"n\":1}"),
@@ -743,7 +747,7 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     world.commit().await;
     world.store.index_some(10, true).await.unwrap();
 
-    let event = world.entry(0, &[]);
+    let event = world.entry(0, about, &[]);
     world.deliveries[erased].row.erased = true;
     world.change(erased, Some(event));
     let no = world.deliveries[erased].row.no;
@@ -815,7 +819,7 @@ async fn erased_words_are_no_longer_found_nor_in_any_file(backend: Sqlite) {
             let no = world.deliveries[*index].row.no;
             world.batch.erase.push(no);
         }
-        world.entry(0, &[]);
+        world.entry(0, Uuid::nil(), &[]);
         world.commit().await;
     }
     world.store.scrub().await.unwrap();
@@ -979,7 +983,7 @@ async fn entries_and_history_come_in_order(backend: impl Backend) {
 async fn hashes_give_leaves_and_subtrees_by_range(backend: impl Backend) {
     let mut world = World::new(backend.open().await, &[0]);
     for _ in 0..20 {
-        world.entry(0, &[]);
+        world.entry(0, Uuid::nil(), &[]);
     }
     for index in 0..5 {
         let hash = Hash([index as u8; 32]);
@@ -1241,8 +1245,10 @@ async fn readers_see_only_what_is_committed_and_do_not_wait_for_the_writer(backe
     let read = read.await.unwrap().expect("a reader waited for the writer");
     assert_eq!(read, ("Committed".to_owned(), "Committed".to_owned(), 1, 1));
     other.execute_batch("COMMIT").unwrap();
-    assert_eq!(
-        world.store.delivery(id).await.unwrap().unwrap().headline,
-        "staged"
-    );
+    // Now it is there, and is not taken for a row of ours.
+    assert_eq!(world.store.head().await.unwrap().unwrap().size, 99);
+    assert!(matches!(
+        world.store.delivery(id).await,
+        Err(store::Error::Damaged(_))
+    ));
 }

@@ -22,7 +22,11 @@ fn moved_in(version: &str) -> House {
     let house = House::empty();
     let keys = house.data().join("keys");
     fs::create_dir(&keys).unwrap();
-    for file in ["wakeful.db", "keys/trail.key", "keys/seal.key"] {
+    for file in ["wakeful.db", "head", "keys/trail.key", "keys/seal.key"] {
+        // The oldest versions kept no head.
+        if file == "head" && !from.join(file).exists() {
+            continue;
+        }
         let to = house.data().join(file);
         fs::copy(from.join(file), &to).unwrap();
         // What a checkout does not keep.
@@ -72,6 +76,45 @@ async fn data_of_the_version_before_row_seals_opens_migrates_verifies_and_serves
         .respond(ANN, &next, json!({ "status": "approved" }))
         .await;
     assert_eq!(approved.status, 200);
+    house.stop();
+    assert_eq!(verify(house.data())["verified"], true);
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+}
+
+#[tokio::test]
+async fn data_of_the_version_before_codes_of_deliveries_opens_migrates_verifies_and_serves() {
+    const ANN: &str = "wl_JkkPRT336jY1k2ptFTxdYCy1cpPZpar25qJe8s_zpQo";
+    const WRITER: &str = "wk_live_7O84wBmS8G4HURRGFsUrA7jmZOCMS7qKPEs2zCECcqg";
+    const REDIRECTED: &str = "c8686f81-2752-42d1-aab1-ad1d71893440";
+    const ERASED: &str = "aa62361d-0866-48ae-b2c6-2d8ff79fdca0";
+    const HELD: &str = "26336acf-52f5-46d6-9aaa-4ace0286b95a";
+    const WAITS: &str = "9dba1d48-cfee-458d-9432-cac3c11ae641";
+    let mut house = moved_in("schema-4");
+    assert_eq!(verify(house.data())["entries"], 14);
+    house.serve().await;
+    let told = house.response(WRITER, REDIRECTED).await;
+    assert_eq!(told["status"], "redirected");
+    assert_eq!(
+        (&told["feedback"], &told["edited_content"]),
+        (&json!("Shorter."), &json!({ "n": 1 }))
+    );
+    let told = house.response(WRITER, ERASED).await;
+    assert_eq!(
+        (&told["status"], &told["content_erased"]),
+        (&json!("approved"), &json!(true))
+    );
+    // What was held is final: its time was over while nobody served.
+    assert_eq!(house.answer(WRITER, HELD).await["status"], "rejected");
+    let item = house
+        .get(&format!("/api/v1/inbox/{WAITS}"), ANN)
+        .await
+        .json();
+    assert_eq!(item["details"], "all of waits", "{item}");
+    let answer = house
+        .respond(ANN, WAITS, json!({ "status": "approved" }))
+        .await;
+    assert_eq!(answer.status, 200);
     house.stop();
     assert_eq!(verify(house.data())["verified"], true);
     let rebuilt = house.json(&["trail", "rebuild"]);

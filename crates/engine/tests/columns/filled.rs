@@ -26,6 +26,8 @@ pub struct Filled {
     directory: TempDir,
     /// The head's note some entries earlier, signed by the same key.
     pub older_note: String,
+    /// When the last of it happened.
+    pub now: Micros,
 }
 
 impl Filled {
@@ -151,7 +153,7 @@ pub async fn data() -> Filled {
     many(&house).await;
     let older = house.engine.shared().store.head().await.unwrap().unwrap();
     house.deny(200).await;
-    let engine = house.engine;
+    let (engine, now) = (house.engine, Micros(house.now.load(Ordering::SeqCst)));
     engine.stop().await;
     drop(engine);
 
@@ -163,6 +165,7 @@ pub async fn data() -> Filled {
     Filled {
         directory,
         older_note: older.note,
+        now,
     }
 }
 

@@ -8,7 +8,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Command, Refusal, Reply, Row, read::InboxAsk};
+use engine::{
+    Command, Refusal, Reply, Row,
+    read::{Content, InboxAsk},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trail::Micros;
@@ -105,6 +108,13 @@ impl From<&Row> for Item {
 struct Page {
     items: Vec<Item>,
     next_cursor: Option<String>,
+    /// Items that were changed on the disk and are not listed.
+    #[serde(skip_serializing_if = "is_none")]
+    damaged: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 pub async fn index(
@@ -167,16 +177,25 @@ pub async fn index(
             _ => {}
         }
     }
-    let (rows, next) = match prefix {
-        Some(prefix) => (app.shared().deliveries_with(prefix, ask.limit).await?, None),
+    let (rows, next, damaged) = match prefix {
+        Some(prefix) => (
+            app.shared().deliveries_with(prefix, ask.limit).await?,
+            None,
+            0,
+        ),
         None => {
             let page = app.shared().inbox(ask).await?;
-            (page.rows, page.next)
+            (page.rows, page.next, page.changed)
         }
     };
     let items = rows.iter().map(Item::from).collect();
     let next_cursor = next.map(|next| next.to_string());
-    Ok(Json(Page { items, next_cursor }).into_response())
+    let page = Page {
+        items,
+        next_cursor,
+        damaged,
+    };
+    Ok(Json(page).into_response())
 }
 
 async fn find(app: &App, id: &str) -> Result<Row, Problem> {
@@ -189,8 +208,11 @@ async fn find(app: &App, id: &str) -> Result<Row, Problem> {
 
 pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let (feedback, edited_content) = texts(&app, &row).await?;
-    let details = app.shared().part(row.row.no, "details").await?;
+    let Content {
+        details,
+        feedback,
+        edited_content,
+    } = app.shared().content(&row.row).await?;
     let details_format = row.details_format();
     let whole = Whole {
         shown_format: details
@@ -216,19 +238,6 @@ pub fn asked(given: Option<DetailsFormat>) -> Option<::show::Format> {
     })
 }
 
-type Text = Option<Box<RawValue>>;
-
-/// The feedback and the edited content of an answer, as far as there are any.
-async fn texts(app: &App, row: &Row) -> Result<(Text, Text), Problem> {
-    let Some(position) = row.row.answer_position else {
-        return Ok((None, None));
-    };
-    Ok((
-        app.shared().part(position, "feedback").await?,
-        app.shared().part(position, "edited_content").await?,
-    ))
-}
-
 /// Who comes late is told the whole answer that stands.
 async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
     let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
@@ -237,14 +246,14 @@ async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
     let standing = async {
         let row = app.shared().delivery(delivery_id).await?;
         let row = row.ok_or_else(Problem::not_found)?;
-        let (feedback, edited_content) = texts(app, &row).await?;
-        Ok::<_, Problem>((feedback, edited_content, row.row.erased))
+        let content = app.shared().content(&row.row).await?;
+        Ok::<_, Problem>((content, row.row.erased))
     };
     match standing.await {
         Err(problem) => problem,
-        Ok((feedback, edited_content, erased)) => Problem::from(late)
-            .with("feedback", feedback)
-            .with("edited_content", edited_content)
+        Ok((content, erased)) => Problem::from(late)
+            .with("feedback", content.feedback)
+            .with("edited_content", content.edited_content)
             .with("content_erased", erased),
     }
 }

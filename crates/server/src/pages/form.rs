@@ -15,6 +15,7 @@ use crate::{
         session::{Signed, is_from_here},
     },
     transport::Peer,
+    visit::Visit,
 };
 
 /// Names and values, in the order of the page.
@@ -52,11 +53,14 @@ impl Form {
     pub async fn of_stranger(
         app: &App,
         peer: Peer,
+        visit: &Visit,
         headers: &HeaderMap,
         body: Body,
     ) -> Result<Form, Response> {
         let sender = Sender::Stranger(peer.address);
-        Form::open(app, sender, headers, body, STRANGERS).await
+        let form = Form::open(app, sender, headers, body, STRANGERS).await?;
+        visit.said_all();
+        Ok(form)
     }
 
     /// Reads a form of someone signed in.

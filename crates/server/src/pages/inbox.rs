@@ -41,6 +41,8 @@ pub struct Section {
     pub rows: Vec<Row>,
     next: Option<u64>,
     pub seen: HashSet<Uuid>,
+    /// Items that were changed on the disk and are not listed.
+    changed: usize,
 }
 
 /// What a section of the list leaves out for one person.
@@ -89,6 +91,9 @@ impl<'a> Eyes<'a> {
                 .filter(|_| filter.kind.is_none_or(|only| only == kind));
             section.seen = found.seen.clone();
         }
+        if let Some(first) = sections.first_mut() {
+            first.changed = found.changed;
+        }
         for row in found.rows {
             let Some(at) = kinds.iter().position(|kind| *kind == row.kind()) else {
                 continue;
@@ -124,11 +129,12 @@ impl<'a> Eyes<'a> {
             only: filter.snoozed,
         })
         .filter(|_| statuses.contains(&Status::Pending));
-        let (mut rows, mut next) = (Vec::new(), None);
+        let (mut rows, mut next, mut changed) = (Vec::new(), None, 0);
         // A page that is too short for its age is filled from the next, and nobody
         // is sent on from one with nothing on it before some were looked at.
         for _ in 0..READS {
             let page = self.app.shared().inbox(ask.clone()).await?;
+            changed += page.changed;
             let too_old = |row: &Row| oldest.is_some_and(|oldest| row.row.changed_at < oldest);
             // What changed before that was also made before, and so is all after it.
             let ended = filter.words.is_none() && page.rows.last().is_some_and(too_old);
@@ -147,7 +153,12 @@ impl<'a> Eyes<'a> {
         }
         let ids = rows.iter().map(|row| row.row.id).collect();
         let seen = self.app.shared().store.seen(self.name, ids).await?;
-        Ok(Section { rows, next, seen })
+        Ok(Section {
+            rows,
+            next,
+            seen,
+            changed,
+        })
     }
 }
 
@@ -170,9 +181,12 @@ pub async fn needs_you(
         true => title(waiting.iter().map(|(_, _, section)| section)),
         false => "Inbox".to_owned(),
     };
-    let quiet = waiting
-        .iter()
-        .all(|(_, _, section)| section.rows.is_empty() && section.next.is_none());
+    let sections = waiting.iter().map(|(_, _, section)| section);
+    let changed: usize = sections.map(|section| section.changed).sum();
+    let quiet = changed == 0
+        && waiting
+            .iter()
+            .all(|(_, _, section)| section.rows.is_empty() && section.next.is_none());
     let groups = match filter.by_agent {
         true => {
             let sections = waiting.iter().map(|(_, _, section)| section);
@@ -181,6 +195,14 @@ pub async fn needs_you(
         false => None,
     };
     let list = html! {
+        @if changed > 0 {
+            p .fault role="alert" {
+                (changed) @if changed == 1 { " item is" } @else { " items are" }
+                " not listed: something other than this server changed "
+                @if changed == 1 { "it" } @else { "them" } " on the disk. Whoever runs the server: "
+                code { "wakeful trail verify" } "."
+            }
+        }
         @if quiet {
             p .calm { @if filter.narrows() || filter.before.is_some() { "Nothing here matches." } @else if filter.snoozed { "Nothing is put aside." } @else { "Nothing needs you." } }
         }

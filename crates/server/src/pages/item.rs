@@ -51,16 +51,12 @@ impl Item {
         let id = delivery_id(id)?;
         let shared = app.shared();
         let row = shared.delivery(id).await?.ok_or_else(Problem::not_found)?;
-        let (mut feedback, mut edited) = (None, None);
-        if let Some(position) = row.row.answer_position {
-            feedback = shared.part(position, "feedback").await?;
-            edited = shared.part(position, "edited_content").await?;
-        }
+        let content = shared.content(&row.row).await?;
         Ok(Item {
-            details: shared.part(row.row.no, "details").await?,
             row,
-            feedback,
-            edited,
+            details: content.details,
+            feedback: content.feedback,
+            edited: content.edited_content,
             here: here::of(app),
         })
     }

@@ -65,15 +65,13 @@ pub async fn check(app: &App, name: &str, who: Who<'_>, password: &str) -> Resul
 async fn is_right(app: &App, turn: Turn, name: &str, password: &str) -> bool {
     let known = app.shared().password(name).await.ok().flatten();
     let password = password.to_owned();
-    let checked = tokio::task::spawn_blocking(move || {
-        // Until the hash is made, even if whoever asked has gone.
-        let _turn = turn;
+    let checked = turn.spend(move || {
         let against = known.as_ref().or(NOBODY.as_ref())?;
         let against = PasswordHash::new(against).ok()?;
         let fits = Argon2::default().verify_password(password.as_bytes(), &against);
         Some(fits.is_ok() && known.is_some())
     });
-    checked.await.ok().flatten().unwrap_or(false)
+    checked.await.flatten().unwrap_or(false)
 }
 
 pub async fn page(State(app): State<App>, signed: Signed) -> Result<Response, Response> {
@@ -187,12 +185,8 @@ pub async fn keep(
     let turn = app.limits.turns.wait(Rank::FIRST).await;
     let turn = turn.map_err(|_| failed())?;
     let new = new.to_owned();
-    let hashed = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        hash(&new)
-    });
-    let hashed = hashed.await;
-    let hashed = hashed.ok().flatten().ok_or_else(failed)?;
+    let hashed = turn.spend(move || hash(&new)).await;
+    let hashed = hashed.flatten().ok_or_else(failed)?;
     let sealed = app.shared().seal_password(name, &hashed);
     let command = Command::SetPassword {
         name: name.to_owned(),

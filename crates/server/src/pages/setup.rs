@@ -22,6 +22,7 @@ use crate::{
     },
     path::Path,
     transport::Peer,
+    visit::Visit,
 };
 
 /// Whether this is the link of this start, and there is still nobody.
@@ -68,11 +69,12 @@ fn form(name: &str, fault: Option<&str>) -> Markup {
 pub async fn found(
     State(app): State<App>,
     peer: Peer,
+    visit: Visit,
     Path(link): Path,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let sent = Form::of_stranger(&app, peer, &headers, body).await?;
+    let sent = Form::of_stranger(&app, peer, &visit, &headers, body).await?;
     if !is_open(&app, &link) {
         return Err(closed());
     }

@@ -25,6 +25,7 @@ use crate::{
     },
     path::Path,
     transport::Peer,
+    visit::Visit,
 };
 
 /// A session ends by itself after this long.
@@ -112,10 +113,11 @@ fn form(name: &str, next: &str, fault: Option<&str>) -> Markup {
 pub async fn with_password(
     State(app): State<App>,
     peer: Peer,
+    visit: Visit,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form_sent = Form::of_stranger(&app, peer, &headers, body).await?;
+    let form_sent = Form::of_stranger(&app, peer, &visit, &headers, body).await?;
     let (name, next) = (form_sent.text("name").trim(), form_sent.text("next"));
     // A browser that is known has tries of its own. Without them it is any other.
     let mark = mark::find(&app, &headers, name);
@@ -194,12 +196,13 @@ pub async fn link(Path(_): Path) -> Response {
 pub async fn with_link(
     State(app): State<App>,
     peer: Peer,
+    visit: Visit,
     Path(link): Path,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let form = Form::of_stranger(&app, peer, &headers, body).await?;
+    let form = Form::of_stranger(&app, peer, &visit, &headers, body).await?;
     let hash = secret::hash(&link);
     let accounts = app.shared().accounts();
     let mut links = accounts.links.values();

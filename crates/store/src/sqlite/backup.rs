@@ -45,13 +45,18 @@ pub fn restore(
     take_keys(&connection, with_seal_key).map_err(failed)
 }
 
-/// Seals the rows of a copy that were sealed with another key, or with none.
-pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
+/// Seals the rows of a copy that were sealed with another key, or with none; or
+/// only those that no rebuild makes anew.
+pub fn reseal(directory: &Path, seal: &RowSeal, all: bool) -> Result<()> {
     let mut connection = Connection::open(directory.join(FILE)).map_err(failed)?;
     sealed::register(&connection, Some(seal.clone())).map_err(failed)?;
-    schema::migrate(&mut connection)?;
+    schema::migrate(&mut connection, seal)?;
     let transaction = connection.transaction().map_err(failed)?;
-    sealed::seal_all(&transaction).map_err(failed)?;
+    match all {
+        true => sealed::seal_all(&transaction, seal),
+        false => sealed::seal_kept(&transaction, seal),
+    }
+    .map_err(failed)?;
     transaction.commit().map_err(failed)
 }
 

@@ -10,7 +10,7 @@ use trail::{
 };
 
 use crate::{
-    Error, HeadRow, LogEnd, Result, RowCheck,
+    Error, HeadRow, LogEnd, Result, RowCheck, RowSeal,
     sqlite::{at_one_moment, failed, ids, records, schema, sealed, search},
 };
 
@@ -133,17 +133,17 @@ pub fn block_digests(connection: &Connection, size: u64) -> rusqlite::Result<Vec
     Ok(digests)
 }
 
-pub fn rows(connection: &Connection, compares_codes: bool) -> Result<RowCheck> {
+pub fn rows(connection: &Connection, seal: Option<&RowSeal>) -> Result<RowCheck> {
     let is_sealed = schema::is_sealed(connection)?;
     let mut check = RowCheck {
-        sealed_checked: compares_codes,
+        sealed_checked: seal.is_some(),
         ..Default::default()
     };
     let objects = schema::objects(connection).map_err(failed)?;
     let found = at_one_moment(connection, |connection| {
         let mut wrong = Vec::new();
-        if check.sealed_checked {
-            seals(connection, &mut wrong)?;
+        if let Some(seal) = seal {
+            seals(connection, seal, &mut wrong)?;
         }
         counted(connection, PLAIN, &mut wrong)?;
         settled(connection, &mut wrong)?;
@@ -160,7 +160,7 @@ pub fn rows(connection: &Connection, compares_codes: bool) -> Result<RowCheck> {
     Ok(check)
 }
 
-fn seals(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result<()> {
+fn seals(connection: &Connection, seal: &RowSeal, wrong: &mut Vec<String>) -> rusqlite::Result<()> {
     let is_ours = sealed::is_ours(connection)?;
     let (ours, all) = sealed::sample(connection, SAMPLE)?;
     if !is_ours {
@@ -169,7 +169,7 @@ fn seals(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result<(
     if !is_ours && ours == 0 && all > 0 {
         return Ok(());
     }
-    for (table, count) in sealed::changed(connection)? {
+    for (table, count) in sealed::changed(connection, seal)? {
         wrong.push(format!(
             "{table}: {count} rows are not as they were written"
         ));
@@ -190,6 +190,14 @@ const PLAIN: &[(&str, &str)] = &[
     (
         "parts: content that belongs to no entry",
         "SELECT count(*) FROM parts WHERE no < 0 OR no / 16 > (SELECT max(position) FROM entries)",
+    ),
+    (
+        "parts: content of a delivery that was erased",
+        "SELECT count(*) FROM (
+             SELECT no AS position FROM deliveries WHERE erased <> 0
+             UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
+             WHERE d.erased <> 0) e
+         CROSS JOIN parts p ON p.no BETWEEN e.position * 16 AND e.position * 16 + 15",
     ),
     (
         "subtrees: of a level or number that the log does not have",

@@ -20,7 +20,7 @@ use rusqlite::{
 use uuid::Uuid;
 
 use crate::{
-    AnswerRow, DeliveryRow, Error, Result,
+    AnswerRow, DeliveryRow, Error, Result, RowSeal,
     sqlite::{failed, records},
 };
 
@@ -180,17 +180,18 @@ impl Found {
 /// A delivery by its id.
 pub fn delivery(
     connection: &Connection,
+    seal: Option<&RowSeal>,
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<DeliveryRow>> {
     let found = Found::by(id, recent);
     let row = connection
         .prepare_cached(&format!(
-            "SELECT {} FROM deliveries WHERE no = {}",
+            "SELECT {}, mac FROM deliveries WHERE no = {}",
             records::DELIVERY,
             found.no
         ))?
-        .query_row([found.key], records::delivery)
+        .query_row([found.key], |row| records::delivery(row, seal))
         .optional()?;
     Ok(row.filter(|row| is_the_one(id, row.id)))
 }
@@ -208,29 +209,32 @@ fn is_the_one(asked: Uuid, found: Uuid) -> bool {
 /// [`Ids::recent_within`] gave, and those of the B-tree.
 pub fn deliveries_within(
     connection: &Connection,
+    seal: Option<&RowSeal>,
     range: &RangeInclusive<Uuid>,
     recent: &[u64],
     limit: usize,
 ) -> rusqlite::Result<Vec<DeliveryRow>> {
     let mut rows = Vec::new();
     let mut by_number = connection.prepare_cached(&format!(
-        "SELECT {} FROM deliveries WHERE no = ?1",
+        "SELECT {}, mac FROM deliveries WHERE no = ?1",
         records::DELIVERY
     ))?;
     for no in recent {
         rows.extend(
             by_number
-                .query_row([*no as i64], records::delivery)
+                .query_row([*no as i64], |row| records::delivery(row, seal))
                 .optional()?,
         );
     }
     let mut by_id = connection.prepare_cached(&format!(
-        "SELECT {} FROM deliveries
+        "SELECT {}, mac FROM deliveries
          WHERE no IN (SELECT no FROM ids WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3)",
         records::DELIVERY
     ))?;
     let [first, last] = [range.start(), range.end()].map(|id| id.as_bytes().as_slice());
-    let settled = by_id.query_map(params![first, last, limit as i64], records::delivery)?;
+    let settled = by_id.query_map(params![first, last, limit as i64], |row| {
+        records::delivery(row, seal)
+    })?;
     for row in settled {
         rows.push(row?);
     }
@@ -246,28 +250,32 @@ pub fn deliveries_within(
 /// answer, of one moment because they are read by one statement.
 pub fn answer(
     connection: &Connection,
+    seal: Option<&RowSeal>,
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<AnswerRow>> {
     let found = Found::by(id, recent);
     let mut find = connection.prepare_cached(&format!(
-        "SELECT {}, parts.name, parts.bytes FROM deliveries LEFT JOIN parts ON status > 0
+        "SELECT {}, {} FROM deliveries LEFT JOIN parts ON status > 0 AND erased = 0
            AND parts.no >= answer_position * {n} AND parts.no < (answer_position + 1) * {n}
-         WHERE deliveries.no = {}",
+         WHERE deliveries.no = {} ORDER BY parts.no",
         records::ANSWER,
+        records::PART,
         found.no,
         n = records::PARTS_PER_ENTRY,
     ))?;
     let mut rows = find.query([found.key])?;
-    let mut answer = None;
+    let (mut answer, mut parts) = (None, Vec::new());
     while let Some(row) = rows.next()? {
-        let answer = match &mut answer {
-            Some(answer) => answer,
-            none => none.insert(records::answer(row)?),
-        };
-        if row.get_ref(records::ANSWER_COLUMNS)? != ValueRef::Null {
-            records::add_text(answer, row, records::ANSWER_COLUMNS)?;
+        if answer.is_none() {
+            answer = Some(records::answer(row, seal)?);
         }
+        if row.get_ref(records::ANSWER_COLUMNS)? != ValueRef::Null {
+            parts.push(records::Part::read(row, records::ANSWER_COLUMNS)?);
+        }
+    }
+    if let Some(answer) = &mut answer {
+        records::set_texts(answer, parts, seal)?;
     }
     Ok(answer.filter(|answer| is_the_one(id, answer.id)))
 }

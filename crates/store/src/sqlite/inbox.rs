@@ -10,8 +10,8 @@
 use rusqlite::{Connection, params};
 
 use crate::{
-    Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery,
-    sqlite::{records, sealed, search},
+    Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery, RowSeal,
+    sqlite::{is_unreadable, records, sealed, search},
 };
 
 const LOOKED_AT: usize = 2000;
@@ -21,7 +21,11 @@ const ALL: [u8; 4] = [0, 1, 2, 3];
 /// and its number.
 type Place = (i64, u64);
 
-pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<InboxPage> {
+pub fn page(
+    connection: &Connection,
+    seal: Option<&RowSeal>,
+    query: &InboxQuery,
+) -> rusqlite::Result<InboxPage> {
     let filter = &query.filter;
     let before = query.before.map_or(i64::MAX, |before| before as i64);
     // Where to look on when all places were looked at.
@@ -43,22 +47,43 @@ pub fn page(connection: &Connection, query: &InboxQuery) -> rusqlite::Result<Inb
         }
     };
     let mut find = connection.prepare_cached(&format!(
-        "SELECT {} FROM deliveries WHERE no = ?1",
+        "SELECT {}, mac FROM deliveries WHERE no = ?1",
         records::DELIVERY
     ))?;
     let mut rows = Vec::with_capacity(query.limit);
     let mut last = None;
+    let mut changed = 0;
     for (place, no) in &places {
         if rows.len() == query.limit {
-            return Ok(InboxPage { rows, next: last });
+            let next = last;
+            return Ok(InboxPage {
+                rows,
+                next,
+                changed,
+            });
         }
-        let row = find.query_row([*no as i64], records::delivery)?;
+        let row = find.query_row([*no as i64], |row| records::delivery(row, seal));
+        let row = match row {
+            Ok(row) => row,
+            // The others are not kept from anyone because of it.
+            Err(error) if is_unreadable(&error) => {
+                tracing::error!(no, %error, "a delivery is not listed");
+                changed += 1;
+                last = Some(*place as u64);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         if accepts(filter, &row) && fits_aside(connection, filter, *no)? {
             rows.push(row);
         }
         last = Some(*place as u64);
     }
-    Ok(InboxPage { rows, next: rest })
+    Ok(InboxPage {
+        rows,
+        next: rest,
+        changed,
+    })
 }
 
 /// The latest places of all ranges that the filter names.

@@ -13,7 +13,7 @@ use trail::{
 };
 
 use crate::{
-    Error, HeadRow, Mended, Prefix, Result,
+    Error, HeadRow, Mended, Prefix, Result, RowSeal,
     sqlite::{check, failed, records, sealed, write},
 };
 
@@ -215,7 +215,7 @@ pub fn sound_prefix(connection: &Connection) -> Result<Option<Prefix>> {
     }))
 }
 
-pub fn log(connection: &mut Connection) -> Result<Mended> {
+pub fn log(connection: &mut Connection, seal: &RowSeal) -> Result<Mended> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
@@ -234,7 +234,12 @@ pub fn log(connection: &mut Connection) -> Result<Mended> {
             "its entries do not give the root that was signed".to_owned(),
         ));
     };
-    let changed = write_all(&transaction, &walk, &end.head, signed.size).map_err(failed)?;
+    let mut changed = write_all(&transaction, &walk, &end.head, signed.size).map_err(failed)?;
+    // What was signed proves them.
+    let resealed = sealed::seal_entries(&transaction, seal).map_err(failed)?;
+    if resealed > 0 && walk.wrong.is_empty() {
+        changed.push("entries".to_owned());
+    }
     transaction.commit().map_err(failed)?;
     Ok(Mended { changed })
 }

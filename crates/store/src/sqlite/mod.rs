@@ -68,8 +68,10 @@ pub struct Sqlite {
     ids: Ids,
     /// `None` in a store that was opened to be read.
     head_file: Option<Mutex<HeadFile>>,
-    /// Whether the key of rows is here, and rows carry codes.
-    compares_codes: bool,
+    /// The key of rows, if it is here and rows carry codes.
+    seal: Option<RowSeal>,
+    /// Whether rows of an older version were sealed as they were found.
+    migrated: bool,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -86,8 +88,20 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
             Error::Damaged(error.to_string())
         }
-        _ if is_unreadable(&error) => Error::Damaged(error.to_string()),
+        _ if is_unreadable(&error) => Error::Damaged(advised(&error)),
         _ => Error::Unavailable(Box::new(error)),
+    }
+}
+
+/// What is wrong, and what to run.
+fn advised(error: &rusqlite::Error) -> String {
+    let said = match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
+        other => other.to_string(),
+    };
+    match said.contains("`wakeful ") {
+        true => said,
+        false => format!("{said}; run `wakeful trail verify`"),
     }
 }
 
@@ -124,7 +138,7 @@ impl Sqlite {
             ))
             .map_err(failed)?;
         check::remove_foreign_code(&connection)?;
-        schema::migrate(&mut connection)?;
+        let migrated = schema::migrate(&mut connection, seal)?;
         check::refuse_foreign(&connection)?;
         let readers = Arc::new(Readers::new(path.clone(), Some(seal.clone())));
         // Read through a connection of its own, whose page cache goes with it.
@@ -137,7 +151,8 @@ impl Sqlite {
             readers,
             ids,
             head_file: Some(Mutex::new(head_file)),
-            compares_codes: true,
+            seal: Some(seal.clone()),
+            migrated,
         })
     }
 
@@ -148,14 +163,15 @@ impl Sqlite {
         // wrong with it is for whoever verifies to say.
         let ids = readers.with(|connection| Ids::load(connection).map_err(failed))?;
         // A database of an older version has no codes until it is opened to be written.
-        let compares_codes = seal.is_some() && readers.with(schema::is_sealed)?;
+        let is_sealed = readers.with(schema::is_sealed)?;
         Ok(Sqlite {
             ids,
-            compares_codes,
+            seal: seal.filter(|_| is_sealed).cloned(),
             readers: Arc::new(readers),
             path,
             writer: None,
             head_file: None,
+            migrated: false,
         })
     }
 
@@ -166,6 +182,12 @@ impl Sqlite {
             .ok_or_else(|| Error::Unavailable("this store was opened to be read only".into()))?;
         // A panic while writing left its transaction to be rolled back.
         Ok(writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whoever writes seals.
+    fn writing_seal(&self) -> Result<&RowSeal> {
+        let seal = self.seal.as_ref();
+        seal.ok_or_else(|| Error::Unavailable("this store was opened without its key".into()))
     }
 
     fn head_file(&self) -> Option<MutexGuard<'_, HeadFile>> {
@@ -233,7 +255,11 @@ pub fn has_log(directory: &Path) -> Result<bool> {
 /// Statements are prepared once and kept. Where a table has partial indices a
 /// plan may depend on bound values, and SQLite would prepare such a statement
 /// again each time others are bound, which costs more than running it.
+///
+/// Nobody of ours makes triggers or views: if there are any, they do nothing.
 fn prepare_once(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
@@ -282,11 +308,16 @@ impl Store for Sqlite {
     }
 
     async fn load(&self, needs: &Needs) -> Result<Loaded> {
-        write::load(&*self.writer()?, &self.ids, needs).map_err(failed)
+        write::load(&*self.writer()?, self.writing_seal()?, &self.ids, needs).map_err(failed)
     }
 
     async fn append(&self, batch: Batch) -> Result<()> {
-        write::append(&mut *self.writer()?, &self.ids, &batch)?;
+        write::append(
+            &mut *self.writer()?,
+            self.writing_seal()?,
+            &self.ids,
+            &batch,
+        )?;
         if let Some(head) = &batch.head {
             self.remember(&head.note);
         }
@@ -349,17 +380,25 @@ impl Store for Sqlite {
         ended.map(drop).map_err(failed)
     }
 
+    fn was_migrated(&self) -> bool {
+        self.migrated
+    }
+
     async fn is_rebuilding(&self) -> Result<bool> {
         self.read(|connection| connection.prepare("SELECT 1 FROM rebuilding")?.exists([]))
     }
 
     async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {
         self.read(|connection| {
-            connection
-                .prepare_cached(
-                    "SELECT id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2",
-                )?
-                .query_map(params![now.0, limit as i64], |row| records::uuid(row, 0))?
+            let mut find = connection.prepare_cached(&format!(
+                "SELECT {}, mac FROM deliveries WHERE due_at <= ?1 ORDER BY due_at",
+                records::DELIVERY
+            ))?;
+            let rows = find.query_map([now.0], |row| records::delivery(row, self.seal.as_ref()))?;
+            // However many were changed, those behind them have their time.
+            rows.filter(|row| !row.as_ref().is_err_and(is_unreadable))
+                .map(|row| Ok(row?.id))
+                .take(limit)
                 .collect()
         })
     }
@@ -421,20 +460,24 @@ impl Store for Sqlite {
     async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT {} FROM deliveries WHERE erased = 0 AND status > 0
+                "SELECT {}, mac FROM deliveries WHERE erased = 0 AND status > 0
                  AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at LIMIT ?3",
                 records::DELIVERY
             );
             connection
                 .prepare_cached(&sql)?
-                .query_map(params![kind, before.0, limit as i64], records::delivery)?
+                .query_map(params![kind, before.0, limit as i64], |row| {
+                    records::delivery(row, self.seal.as_ref())
+                })?
+                // One that was changed is left as it is.
+                .filter(|row| !row.as_ref().is_err_and(is_unreadable))
                 .collect()
         })
     }
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>> {
         let recent = self.ids.recent(id);
-        self.read(|connection| ids::delivery(connection, id, recent))
+        self.read(|connection| ids::delivery(connection, self.seal.as_ref(), id, recent))
     }
 
     async fn deliveries_within(
@@ -443,21 +486,26 @@ impl Store for Sqlite {
         limit: usize,
     ) -> Result<Vec<DeliveryRow>> {
         let recent = self.ids.recent_within(&range, limit);
-        self.read_long(move |connection| ids::deliveries_within(connection, &range, &recent, limit))
-            .await
+        let seal = self.seal.clone();
+        self.read_long(move |connection| {
+            ids::deliveries_within(connection, seal.as_ref(), &range, &recent, limit)
+        })
+        .await
     }
 
     async fn response(&self, id: Uuid) -> Result<Option<AnswerRow>> {
         let recent = self.ids.recent(id);
-        self.read(|connection| ids::answer(connection, id, recent))
+        self.read(|connection| ids::answer(connection, self.seal.as_ref(), id, recent))
     }
 
     async fn sweep(&self, query: SweepQuery) -> Result<SweepPage> {
         // One agent's page is short; an orchestrator's may be many ranges.
         if query.lanes.len() <= 4 {
-            return self.read_steps(|connection| sweep::sweep(connection, &query));
+            let seal = self.seal.as_ref();
+            return self.read_steps(|connection| sweep::sweep(connection, seal, &query));
         }
-        self.read_long(move |connection| sweep::sweep(connection, &query))
+        let seal = self.seal.clone();
+        self.read_long(move |connection| sweep::sweep(connection, seal.as_ref(), &query))
             .await
     }
 
@@ -496,17 +544,35 @@ impl Store for Sqlite {
     }
 
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage> {
-        self.read_long(move |connection| inbox::page(connection, &query))
+        let seal = self.seal.clone();
+        self.read_long(move |connection| inbox::page(connection, seal.as_ref(), &query))
             .await
     }
 
-    async fn part(&self, position: u64, name: &str) -> Result<Option<Vec<u8>>> {
-        self.read(|connection| records::part(connection, position, name))
+    async fn entry(&self, position: u64) -> Result<Option<EntryRow>> {
+        let query = EntryQuery {
+            from: position,
+            to: Some(position + 1),
+            limit: 1,
+            with_parts: true,
+            ..Default::default()
+        };
+        let found = self.read_steps(|connection| {
+            let found = records::entries(connection, &query)?;
+            records::require_codes(connection, self.seal.as_ref(), &found)?;
+            Ok(found)
+        });
+        Ok(found?.pop())
     }
 
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>> {
-        self.read_long(move |connection| records::history(connection, delivery))
-            .await
+        let seal = self.seal.clone();
+        self.read_long(move |connection| {
+            let found = records::history(connection, delivery)?;
+            records::require_codes(connection, seal.as_ref(), &found)?;
+            Ok(found)
+        })
+        .await
     }
 
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>> {
@@ -555,14 +621,11 @@ impl Store for Sqlite {
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
         self.read_long(|connection| {
             connection
-                .prepare("SELECT kind, id, body FROM accounts")?
-                .query_map([], |row| {
-                    Ok(AccountRow {
-                        kind: row.get(0)?,
-                        id: row.get(1)?,
-                        body: row.get(2)?,
-                    })
-                })?
+                .prepare(&format!(
+                    "SELECT kind, id, body, {} FROM accounts",
+                    sealed::ACCOUNT
+                ))?
+                .query_map([], records::account)?
                 .collect()
         })
         .await
@@ -595,10 +658,7 @@ impl Store for Sqlite {
 
     async fn secret(&self, name: &str) -> Result<Option<Vec<u8>>> {
         // Whoever only reads may have no key to tell a changed one by.
-        let which = match self.compares_codes {
-            true => sealed::SECRET,
-            false => "1",
-        };
+        let which = self.seal.as_ref().map_or("1", |_| sealed::SECRET);
         let found: Option<(Vec<u8>, bool)> = self.read(|connection| {
             connection
                 .prepare_cached(&format!(
@@ -625,8 +685,8 @@ impl Store for Sqlite {
 
     async fn check_rows(&self) -> Result<RowCheck> {
         let readers = Arc::clone(&self.readers);
-        let compares_codes = self.compares_codes;
-        let check = move || readers.with(|connection| check::rows(connection, compares_codes));
+        let seal = self.seal.clone();
+        let check = move || readers.with(|connection| check::rows(connection, seal.as_ref()));
         tokio::task::spawn_blocking(check)
             .await
             .map_err(|error| Error::Unavailable(Box::new(error)))?
@@ -638,7 +698,7 @@ impl Store for Sqlite {
     }
 
     async fn mend_log(&self) -> Result<Mended> {
-        mend::log(&mut *self.writer()?)
+        mend::log(&mut *self.writer()?, self.writing_seal()?)
     }
 
     async fn sound_prefix(&self) -> Result<Option<Prefix>> {

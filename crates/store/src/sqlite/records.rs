@@ -5,18 +5,34 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow, PartRow,
-    StreamQuery,
+    AccountRow, AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow,
+    PartRow, RowSeal, StreamQuery,
+    sqlite::{is_unreadable, sealed},
 };
 
 /// Parts of one entry are numbered within this: more than any event has.
 pub const PARTS_PER_ENTRY: u64 = 16;
 
+/// The columns of a [`DeliveryRow`]; those of its codes, `mac` and `told`, follow.
 pub const DELIVERY: &str = "no, id, stream, kind, status, test, provider, headline, summary,
     details_format, created_at, changed_at, lane_no, pending_no, timeout_at, timed_out, callback,
     answered_by, answer_position, hold_by, hold_channel, hold_status, hold_until, erased, due_at";
 
-pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
+pub const DELIVERY_COLUMNS: usize = 25;
+
+/// With a seal, `mac` is selected behind the columns, and a row that does not
+/// carry its code is not given: nobody is shown it, and nothing is decided on it.
+pub fn delivery(row: &Row<'_>, seal: Option<&RowSeal>) -> rusqlite::Result<DeliveryRow> {
+    let found = plain_delivery(row)?;
+    match seal {
+        Some(seal) if row.get::<_, i64>(DELIVERY_COLUMNS)? != seal.delivery(&found) => {
+            Err(changed("deliveries"))
+        }
+        _ => Ok(found),
+    }
+}
+
+fn plain_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
     let hold = match row.get::<_, Option<String>>(19)? {
         Some(by) => Some(HoldRow {
             by,
@@ -52,13 +68,31 @@ pub fn delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
     })
 }
 
-/// The columns of an [`AnswerRow`].
-pub const ANSWER: &str = "id, stream, status, changed_at, answer_position, erased";
-pub const ANSWER_COLUMNS: usize = 6;
+/// A row that was changed by someone else.
+fn changed(table: &str) -> rusqlite::Error {
+    let what = format!("{table}: a row is not as it was written; run `wakeful trail verify`");
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
+}
 
-/// Without its texts.
-pub fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
-    Ok(AnswerRow {
+/// A row that does not carry its code is not given: it would say who may do what.
+pub fn account(row: &Row<'_>) -> rusqlite::Result<AccountRow> {
+    if !row.get::<_, bool>(3)? {
+        return Err(changed("accounts"));
+    }
+    Ok(AccountRow {
+        kind: row.get(0)?,
+        id: row.get(1)?,
+        body: row.get(2)?,
+    })
+}
+
+/// The columns of an [`AnswerRow`], and its code.
+pub const ANSWER: &str = "id, stream, status, changed_at, answer_position, erased, told";
+pub const ANSWER_COLUMNS: usize = 7;
+
+/// Without its texts. With a seal, a row that does not carry its code is not given.
+pub fn answer(row: &Row<'_>, seal: Option<&RowSeal>) -> rusqlite::Result<AnswerRow> {
+    let found = AnswerRow {
         id: uuid(row, 0)?,
         stream: number(row, 1)?,
         status: row.get(2)?,
@@ -67,30 +101,141 @@ pub fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
         erased: row.get(5)?,
         feedback: None,
         edited_content: None,
-    })
+    };
+    match seal {
+        Some(seal) if row.get::<_, i64>(6)? != seal.answer(&found) => Err(changed("deliveries")),
+        _ => Ok(found),
+    }
 }
 
-/// Adds one text of a final answer: a part's name and its bytes.
-pub fn add_text(row: &mut AnswerRow, part: &Row<'_>, name: usize) -> rusqlite::Result<()> {
-    match part.get_ref(name)?.as_str()? {
-        "feedback" => row.feedback = part.get(name + 1)?,
-        "edited_content" => row.edited_content = part.get(name + 1)?,
-        _ => {}
+/// The columns of a part, as [`Part::read`] takes them.
+pub const PART: &str = "parts.no, parts.name, parts.bytes, parts.mac";
+
+/// A part with its number and its code.
+#[derive(Debug)]
+pub struct Part {
+    no: i64,
+    name: String,
+    bytes: Vec<u8>,
+    mac: i64,
+}
+
+impl Part {
+    /// Of a row in which its columns begin at `first`.
+    pub fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Part> {
+        Ok(Part {
+            no: row.get(first)?,
+            name: row.get(first + 1)?,
+            bytes: row.get(first + 2)?,
+            mac: row.get(first + 3)?,
+        })
+    }
+
+    /// The position of its entry.
+    pub fn position(&self) -> i64 {
+        self.no.div_euclid(PARTS_PER_ENTRY as i64)
+    }
+
+    pub fn no(&self) -> i64 {
+        self.no
+    }
+}
+
+/// The codes that all parts of one entry should carry.
+pub fn part_codes(parts: &[Part], seal: &RowSeal) -> Vec<i64> {
+    let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    let codes = parts.iter();
+    codes
+        .map(|part| seal.part(part.no, &part.name, &part.bytes, &names))
+        .collect()
+}
+
+/// Whether these are all parts of an entry, as they were written.
+pub fn are_whole(parts: &[Part], seal: &RowSeal) -> bool {
+    part_codes(parts, seal)
+        .iter()
+        .eq(parts.iter().map(|part| &part.mac))
+}
+
+/// Adds the texts of a final answer. With a seal, an answer whose texts are not
+/// all there, as they were written, is not given.
+pub fn set_texts(
+    row: &mut AnswerRow,
+    parts: Vec<Part>,
+    seal: Option<&RowSeal>,
+) -> rusqlite::Result<()> {
+    let is_missing = parts.is_empty() && has_texts(row);
+    if seal.is_some_and(|seal| is_missing || !are_whole(&parts, seal)) {
+        return Err(changed(sealed::PARTS));
+    }
+    for part in parts {
+        match part.name.as_str() {
+            "feedback" => row.feedback = Some(part.bytes),
+            "edited_content" => row.edited_content = Some(part.bytes),
+            _ => {}
+        }
     }
     Ok(())
 }
 
+/// Whether an agent is told texts with it.
+fn has_texts(row: &AnswerRow) -> bool {
+    row.status > 0 && row.answer_position.is_some() && !row.erased
+}
+
 /// Adds the texts of final answers.
-pub fn add_texts(connection: &Connection, rows: &mut [AnswerRow]) -> rusqlite::Result<()> {
-    let mut find =
-        connection.prepare_cached("SELECT name, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?;
-    for row in rows.iter_mut().filter(|row| row.status > 0) {
-        let Some(position) = row.answer_position else {
-            continue;
-        };
-        let mut found = find.query(part_range(position))?;
-        while let Some(part) = found.next()? {
-            add_text(row, part, 0)?;
+pub fn add_texts(
+    connection: &Connection,
+    seal: Option<&RowSeal>,
+    rows: &mut Vec<AnswerRow>,
+) -> rusqlite::Result<()> {
+    let mut find = connection.prepare_cached(&format!(
+        "SELECT {PART} FROM parts WHERE no BETWEEN ?1 AND ?2 ORDER BY no"
+    ))?;
+    let mut add = |row: &mut AnswerRow| {
+        let position = row.answer_position.unwrap_or_default();
+        let parts = find.query_map(part_range(position), |part| Part::read(part, 0))?;
+        set_texts(row, parts.collect::<rusqlite::Result<_>>()?, seal)
+    };
+    let mut failed = None;
+    rows.retain_mut(|row| match has_texts(row).then(|| add(row)) {
+        None | Some(Ok(())) => true,
+        // The others are told to their agents all the same.
+        Some(Err(error)) if is_unreadable(&error) => {
+            tracing::error!(id = %row.id, %error, "a delivery is not swept");
+            false
+        }
+        Some(Err(error)) => {
+            failed = Some(error);
+            true
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Fails if one of these entries, or content that was read with it, does not
+/// carry its code. Without a seal nobody can tell.
+pub fn require_codes(
+    connection: &Connection,
+    seal: Option<&RowSeal>,
+    rows: &[EntryRow],
+) -> rusqlite::Result<()> {
+    let Some(seal) = seal else { return Ok(()) };
+    let mut find = connection.prepare_cached("SELECT mac FROM entries WHERE position = ?1")?;
+    let mut find_parts = connection.prepare_cached(&format!(
+        "SELECT {PART} FROM parts WHERE no BETWEEN ?1 AND ?2 ORDER BY no"
+    ))?;
+    for row in rows {
+        let code: i64 = find.query_row([row.position as i64], |row| row.get(0))?;
+        if code != seal.entry(row) {
+            return Err(changed("entries"));
+        }
+        if !row.parts.is_empty() {
+            let parts = find_parts.query_map(part_range(row.position), |row| Part::read(row, 0))?;
+            let parts = parts.collect::<rusqlite::Result<Vec<_>>>()?;
+            if !are_whole(&parts, seal) {
+                return Err(changed(sealed::PARTS));
+            }
         }
     }
     Ok(())
@@ -115,7 +260,9 @@ pub fn part(
 
 fn parts(connection: &Connection, position: u64) -> rusqlite::Result<Vec<PartRow>> {
     connection
-        .prepare_cached("SELECT name, salt, bytes FROM parts WHERE no BETWEEN ?1 AND ?2")?
+        .prepare_cached(
+            "SELECT name, salt, bytes FROM parts WHERE no BETWEEN ?1 AND ?2 ORDER BY no",
+        )?
         .query_map(part_range(position), |row| {
             Ok(PartRow {
                 name: row.get(0)?,
@@ -126,9 +273,10 @@ fn parts(connection: &Connection, position: u64) -> rusqlite::Result<Vec<PartRow
         .collect()
 }
 
-const ENTRY: &str = "position, stream, seq, header, entry_hash, facts_salt, facts, prev";
+pub const ENTRY: &str = "position, stream, seq, header, entry_hash, facts_salt, facts, prev";
+pub const ENTRY_COLUMNS: usize = 8;
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+pub fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     Ok(EntryRow {
         position: number(row, 0)?,
         stream: number(row, 1)?,

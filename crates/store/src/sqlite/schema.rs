@@ -3,12 +3,48 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{
-    Error, Result,
+    Error, Result, RowSeal,
     sqlite::{failed, sealed},
 };
 
 /// Each step is applied once, in order, in one transaction with its number.
-const STEPS: &[&str] = &[FIRST, ERAS, RELAYED, SEALED];
+const STEPS: &[Step] = &[
+    Step::plain(FIRST),
+    Step::plain(ERAS),
+    Step::plain(RELAYED),
+    Step {
+        sql: SEALED,
+        seals: &[
+            "secrets",
+            "buckets",
+            "idempotency",
+            "callbacks",
+            "snoozed",
+            "seen",
+        ],
+    },
+    Step {
+        sql: SEALED_WHEN_READ,
+        seals: &[
+            "accounts",
+            sealed::DELIVERIES,
+            sealed::PARTS,
+            sealed::ENTRIES,
+        ],
+    },
+];
+
+struct Step {
+    sql: &'static str,
+    /// Tables whose rows get their codes in this step (see `sealed.rs`).
+    seals: &'static [&'static str],
+}
+
+impl Step {
+    const fn plain(sql: &'static str) -> Step {
+        Step { sql, seals: &[] }
+    }
+}
 
 const FIRST: &str = "
 -- The log. Its columns are fixed by the trail format; facts are never erased.
@@ -213,16 +249,36 @@ ALTER TABLE seen        ADD COLUMN mac BLOB NOT NULL DEFAULT x'';
 CREATE TABLE row_seal (one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL);
 ";
 
-/// The number of the step that seals rows.
-const SEALING: i64 = 4;
+/// Rows that are acted on as they are read, without looking at the trail: who may
+/// do what, what waits and what was answered, and the texts of an answer.
+const SEALED_WHEN_READ: &str = "
+ALTER TABLE accounts   ADD COLUMN mac  BLOB NOT NULL DEFAULT x'';
+ALTER TABLE deliveries ADD COLUMN mac  INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE deliveries ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE parts      ADD COLUMN mac  INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entries    ADD COLUMN mac  INTEGER NOT NULL DEFAULT 0;
+-- Whatever the views said before, the trail decides (see `Store::was_migrated`).
+INSERT OR IGNORE INTO rebuilding SELECT 1 FROM head;
+";
+
+/// The first version in which every table of `sealed.rs` has its codes.
+const SEALED_VERSION: i64 = 5;
 
 /// Tables that a rebuild empties and fills again.
 pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts", "relayed"];
 
-/// The rows of each view in a fixed order, to compare a rebuilt one with a live one.
+/// The rows of each view in a fixed order, without their codes, to compare a
+/// rebuilt one with a live one.
 pub const VIEW_ROWS: &[(&str, &str)] = &[
     ("streams", "SELECT no, name, lanes FROM streams ORDER BY no"),
-    ("deliveries", "SELECT * FROM deliveries ORDER BY no"),
+    (
+        "deliveries",
+        "SELECT no, id, stream, kind, status, test, provider, headline, summary, details_format,
+            created_at, changed_at, lane_no, pending_no, timeout_at, timed_out, callback,
+            answered_by, answer_position, hold_by, hold_channel, hold_status, hold_until, erased,
+            due_at
+         FROM deliveries ORDER BY no",
+    ),
     // A block that emptied within one batch was never written.
     (
         "blocks",
@@ -232,12 +288,16 @@ pub const VIEW_ROWS: &[(&str, &str)] = &[
         "history",
         "SELECT * FROM history ORDER BY delivery, position",
     ),
-    ("accounts", "SELECT * FROM accounts ORDER BY kind, id"),
+    (
+        "accounts",
+        "SELECT kind, id, body FROM accounts ORDER BY kind, id",
+    ),
     ("relayed", "SELECT * FROM relayed ORDER BY owner, agent_id"),
 ];
 
-/// Brings a database to the newest version. The connection must know `row_mac`.
-pub fn migrate(connection: &mut Connection) -> Result<()> {
+/// Brings a database to the newest version; gives whether rows were sealed as they
+/// were found. The connection must know `row_mac`.
+pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
     let known = STEPS.len() as i64;
     let found = version(connection)?;
     if found > known {
@@ -247,28 +307,31 @@ pub fn migrate(connection: &mut Connection) -> Result<()> {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Exclusive)
             .map_err(failed)?;
-        transaction.execute_batch(step).map_err(failed)?;
-        if number == SEALING {
-            sealed::seal_all(&transaction).map_err(failed)?;
+        transaction.execute_batch(step.sql).map_err(failed)?;
+        if !step.seals.is_empty() {
+            sealed::seal(&transaction, seal, step.seals).map_err(failed)?;
         }
         transaction
             .pragma_update(None, "user_version", number)
             .map_err(failed)?;
         transaction.commit().map_err(failed)?;
     }
-    Ok(())
+    Ok((1..SEALED_VERSION).contains(&found))
 }
 
 /// Whether the rows of this database carry codes.
 pub fn is_sealed(connection: &Connection) -> Result<bool> {
-    Ok(version(connection)? >= SEALING)
+    Ok(version(connection)? >= SEALED_VERSION)
 }
 
 /// What the schema of a database of this version is, apart from the full-text
 /// index, whose tables come and go.
 pub fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    // FTS5 keeps an index in tables of these names, and in no other things.
     let own = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema
-        WHERE name NOT GLOB 'search_[0-9]*' AND name NOT GLOB 'sqlite_*' ORDER BY type, name";
+        WHERE name NOT GLOB 'sqlite_*' AND NOT (type = 'table' AND name GLOB 'search_[0-9]*'
+            AND ltrim(substr(name, 8), '0123456789') IN ('', '_data', '_idx', '_docsize', '_config'))
+        ORDER BY type, name";
     let mut find = connection.prepare(own)?;
     let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
@@ -279,7 +342,7 @@ pub fn expected() -> Result<Vec<(String, String)>> {
     let fresh = Connection::open_in_memory().map_err(failed)?;
     sealed::register(&fresh, None).map_err(failed)?;
     for step in STEPS {
-        fresh.execute_batch(step).map_err(failed)?;
+        fresh.execute_batch(step.sql).map_err(failed)?;
     }
     objects(&fresh).map_err(failed)
 }

@@ -276,8 +276,8 @@ mod tests {
     fn indexed(eras: &[i64]) -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
         let seal = crate::RowSeal::new(&[1; 32]);
-        crate::sqlite::sealed::register(&connection, Some(seal)).unwrap();
-        schema::migrate(&mut connection).unwrap();
+        crate::sqlite::sealed::register(&connection, Some(seal.clone())).unwrap();
+        schema::migrate(&mut connection, &seal).unwrap();
         let transaction = connection.transaction().unwrap();
         for era in eras {
             begin(&transaction, *era).unwrap();

@@ -10,15 +10,19 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    AnswerRow, Lane, SweepPage, SweepQuery,
-    sqlite::{records, write::read_lanes},
+    AnswerRow, Lane, RowSeal, SweepPage, SweepQuery,
+    sqlite::{is_unreadable, records, write::read_lanes},
 };
 
 /// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
 pub const LEVELS: u8 = 3;
 pub const PENDING: u8 = 0;
 
-pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<SweepPage> {
+pub fn sweep(
+    connection: &Connection,
+    seal: Option<&RowSeal>,
+    query: &SweepQuery,
+) -> rusqlite::Result<SweepPage> {
     let since = query.since.map_or(i64::MIN, |since| since.0);
     // One more than the page takes tells whether there is anything to count.
     let enough = query.limit + 1;
@@ -35,7 +39,7 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
     for (statement, lane) in statements.iter_mut().zip(&query.lanes) {
         let bounds = params![lane.stream as i64, lane.status, since, enough as i64];
         let mut rows = statement.query(bounds)?;
-        if let Some(first) = next(&mut rows)? {
+        if let Some(first) = next(&mut rows, seal)? {
             lanes.push((first, rows));
         }
     }
@@ -48,7 +52,7 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
         let Some((place, (row, rows))) = soonest else {
             break;
         };
-        match next(rows)? {
+        match next(rows, seal)? {
             Some(following) => page.push(std::mem::replace(row, following)),
             None => page.push(lanes.swap_remove(place).0),
         }
@@ -64,12 +68,24 @@ pub fn sweep(connection: &Connection, query: &SweepQuery) -> rusqlite::Result<Sw
             counts.sum::<rusqlite::Result<u64>>()?
         }
     };
-    records::add_texts(connection, &mut page)?;
+    records::add_texts(connection, seal, &mut page)?;
     Ok(SweepPage { rows: page, total })
 }
 
-fn next(rows: &mut rusqlite::Rows<'_>) -> rusqlite::Result<Option<AnswerRow>> {
-    rows.next()?.map(records::answer).transpose()
+fn next(
+    rows: &mut rusqlite::Rows<'_>,
+    seal: Option<&RowSeal>,
+) -> rusqlite::Result<Option<AnswerRow>> {
+    while let Some(row) = rows.next()? {
+        match records::answer(row, seal) {
+            // The others are told to their agents all the same.
+            Err(error) if is_unreadable(&error) => {
+                tracing::error!(%error, "a delivery is not swept");
+            }
+            answer => return answer.map(Some),
+        }
+    }
+    Ok(None)
 }
 
 /// How many deliveries of each of these streams have one of these statuses: kept

@@ -8,19 +8,30 @@ use trail::{Hash, Micros};
 
 use crate::{
     Batch, BucketRow, DeliveryRow, EntryRow, Error, IdempotencyRow, LaneRow, Loaded, Needs,
-    RelayedChange, Result, StreamRow,
+    RelayedChange, Result, RowSeal, StreamRow,
     sqlite::{
         failed,
         ids::{self, Ids},
-        records, schema, sealed, search,
+        is_unreadable, records, schema, sealed, search,
     },
 };
 
-pub fn load(connection: &Connection, known: &Ids, needs: &Needs) -> rusqlite::Result<Loaded> {
+pub fn load(
+    connection: &Connection,
+    seal: &RowSeal,
+    known: &Ids,
+    needs: &Needs,
+) -> rusqlite::Result<Loaded> {
     let mut loaded = Loaded::default();
     for id in &needs.deliveries {
-        if let Some(row) = ids::delivery(connection, *id, known.recent(*id))? {
-            loaded.deliveries.insert(*id, row);
+        match ids::delivery(connection, Some(seal), *id, known.recent(*id)) {
+            Ok(Some(row)) => drop(loaded.deliveries.insert(*id, row)),
+            Ok(None) => {}
+            // As good as none, so that the others of the batch are decided.
+            Err(error) if is_unreadable(&error) => {
+                tracing::error!(%id, %error, "a delivery is passed over");
+            }
+            Err(error) => return Err(error),
         }
     }
     for name in &needs.streams {
@@ -181,7 +192,7 @@ pub fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
         .collect()
 }
 
-pub fn append(connection: &mut Connection, ids: &Ids, batch: &Batch) -> Result<()> {
+pub fn append(connection: &mut Connection, seal: &RowSeal, ids: &Ids, batch: &Batch) -> Result<()> {
     // Dropping the transaction on any failure rolls it back.
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -189,7 +200,7 @@ pub fn append(connection: &mut Connection, ids: &Ids, batch: &Batch) -> Result<(
     if !follows(&transaction, batch).map_err(failed)? {
         return Err(Error::Conflict);
     }
-    write(&transaction, batch).map_err(|error| match error.sqlite_error_code() {
+    write(&transaction, seal, batch).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => Error::Conflict,
         _ => failed(error),
     })?;
@@ -224,10 +235,10 @@ fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<boo
     Ok(size == batch.expected_size && size == first.position)
 }
 
-fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
-    log(transaction, batch)?;
-    insert_deliveries(transaction, &batch.new_deliveries)?;
-    change_deliveries(transaction, &batch.changed_deliveries)?;
+fn write(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqlite::Result<()> {
+    log(transaction, seal, batch)?;
+    insert_deliveries(transaction, seal, &batch.new_deliveries)?;
+    change_deliveries(transaction, seal, &batch.changed_deliveries)?;
     for ((stream, level, block), n) in batch.blocks.iter().filter(|(_, n)| **n != 0) {
         transaction
             .prepare_cached(
@@ -245,7 +256,8 @@ fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
         match &row.body {
             Some(body) => transaction
                 .prepare_cached(
-                    "INSERT OR REPLACE INTO accounts (kind, id, body) VALUES (?1, ?2, ?3)",
+                    "INSERT OR REPLACE INTO accounts (kind, id, body, mac)
+                     VALUES (?1, ?2, ?3, row_mac('accounts', ?1, ?2, ?3))",
                 )?
                 .execute([&row.kind, &row.id, body])?,
             None => transaction
@@ -290,7 +302,7 @@ fn relayed(transaction: &Transaction<'_>, changes: &[RelayedChange]) -> rusqlite
     Ok(())
 }
 
-fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
+fn log(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqlite::Result<()> {
     for row in &batch.streams {
         transaction
             .prepare_cached(
@@ -308,7 +320,7 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
                 row.last.map(|last| last as i64)
             ])?;
     }
-    insert_entries(transaction, &batch.entries)?;
+    insert_entries(transaction, seal, &batch.entries)?;
     for row in &batch.subtrees {
         transaction
             .prepare_cached("INSERT INTO subtrees (level, idx, hash) VALUES (?1, ?2, ?3)")?
@@ -325,13 +337,18 @@ fn log(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
 }
 
 /// Positions are unique: a second writer fails here.
-fn insert_entries(transaction: &Transaction<'_>, rows: &[EntryRow]) -> rusqlite::Result<()> {
+fn insert_entries(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    rows: &[EntryRow],
+) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO entries (position, stream, seq, header, entry_hash, facts_salt, facts, prev)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO entries (position, stream, seq, header, entry_hash, facts_salt, facts, prev, mac)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    let mut insert_part = transaction
-        .prepare_cached("INSERT INTO parts (no, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert_part = transaction.prepare_cached(
+        "INSERT INTO parts (no, name, salt, bytes, mac) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
     for row in rows {
         insert.execute(params![
             row.position as i64,
@@ -341,25 +358,61 @@ fn insert_entries(transaction: &Transaction<'_>, rows: &[EntryRow]) -> rusqlite:
             row.entry_hash.0,
             row.facts_salt,
             row.facts,
-            row.prev.map(|prev| prev as i64)
+            row.prev.map(|prev| prev as i64),
+            seal.entry(row)
         ])?;
+        let names: Vec<&str> = row.parts.iter().map(|part| part.name.as_str()).collect();
         for (place, part) in (1..).zip(&row.parts) {
-            let no = row.position * records::PARTS_PER_ENTRY + place;
-            insert_part.execute(params![no as i64, part.name, part.salt, part.bytes])?;
+            let no = (row.position * records::PARTS_PER_ENTRY + place) as i64;
+            let code = seal.part(no, &part.name, &part.bytes, &names);
+            insert_part.execute(params![no, part.name, part.salt, part.bytes, code])?;
         }
     }
     Ok(())
 }
 
-fn insert_deliveries(transaction: &Transaction<'_>, rows: &[DeliveryRow]) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(&format!(
-        "INSERT INTO deliveries ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-         ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+/// A delivery's columns in the order of [`records::DELIVERY`], and its codes.
+const DELIVERY_VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+    ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27";
+
+fn insert_deliveries(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    rows: &[DeliveryRow],
+) -> rusqlite::Result<()> {
+    let insert = format!(
+        "INSERT INTO deliveries ({}, mac, told) VALUES ({DELIVERY_VALUES})",
         records::DELIVERY
-    ))?;
+    );
+    write_deliveries(transaction, seal, &insert, rows)
+}
+
+/// Only what can change after the delivery was received. The code is that of the
+/// row as it was decided on: what someone else changed meanwhile does not fit it.
+fn change_deliveries(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    rows: &[DeliveryRow],
+) -> rusqlite::Result<()> {
+    let change =
+        "UPDATE deliveries SET status = ?5, changed_at = ?12, lane_no = ?13, timed_out = ?16,
+                answered_by = ?18, answer_position = ?19, hold_by = ?20, hold_channel = ?21,
+                hold_status = ?22, hold_until = ?23, erased = ?24, due_at = ?25,
+                mac = ?26, told = ?27
+             WHERE no = ?1";
+    write_deliveries(transaction, seal, change, rows)
+}
+
+fn write_deliveries(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    statement: &str,
+    rows: &[DeliveryRow],
+) -> rusqlite::Result<()> {
+    let mut write = transaction.prepare_cached(statement)?;
     for row in rows {
         let hold = row.hold.as_ref();
-        insert.execute(params![
+        write.execute(params![
             row.no as i64,
             row.id.as_bytes().as_slice(),
             row.stream as i64,
@@ -385,35 +438,8 @@ fn insert_deliveries(transaction: &Transaction<'_>, rows: &[DeliveryRow]) -> rus
             hold.map(|hold| hold.until.0),
             row.erased,
             row.due_at.map(|at| at.0),
-        ])?;
-    }
-    Ok(())
-}
-
-/// Only what can change after the delivery was received.
-fn change_deliveries(transaction: &Transaction<'_>, rows: &[DeliveryRow]) -> rusqlite::Result<()> {
-    let mut change = transaction.prepare_cached(
-        "UPDATE deliveries SET status = ?2, changed_at = ?3, lane_no = ?4, timed_out = ?5,
-                answered_by = ?6, answer_position = ?7, hold_by = ?8, hold_channel = ?9,
-                hold_status = ?10, hold_until = ?11, erased = ?12, due_at = ?13
-             WHERE no = ?1",
-    )?;
-    for row in rows {
-        let hold = row.hold.as_ref();
-        change.execute(params![
-            row.no as i64,
-            row.status,
-            row.changed_at.0,
-            row.lane_no as i64,
-            row.timed_out,
-            row.answered_by,
-            row.answer_position.map(|at| at as i64),
-            hold.map(|hold| &hold.by),
-            hold.map(|hold| hold.channel),
-            hold.map(|hold| hold.status),
-            hold.map(|hold| hold.until.0),
-            row.erased,
-            row.due_at.map(|at| at.0),
+            seal.delivery(row),
+            seal.answer(&row.answer()),
         ])?;
     }
     Ok(())
@@ -492,16 +518,27 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
     Ok(())
 }
 
+/// Only content of entries that are about the delivery: where the list of them
+/// was changed, nothing of another one is erased.
 fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     search::forget_details(transaction, &batch.erase)?;
     for delivery in &batch.erase {
+        let id = transaction
+            .prepare_cached("SELECT id FROM deliveries WHERE no = ?1")?
+            .query_row([*delivery as i64], |row| records::uuid(row, 0))?;
         transaction
             .prepare_cached(
-                "DELETE FROM parts WHERE no IN (SELECT p.no FROM parts p, (
-                    SELECT ?1 AS position UNION SELECT position FROM history WHERE delivery = ?1
-                 ) h WHERE p.no BETWEEN h.position * ?2 AND h.position * ?2 + ?2 - 1)",
+                "DELETE FROM parts WHERE no IN (SELECT p.no FROM entries e CROSS JOIN parts p
+                 ON p.no BETWEEN e.position * ?2 AND e.position * ?2 + ?2 - 1
+                 WHERE (e.position = ?1
+                     OR e.position IN (SELECT position FROM history WHERE delivery = ?1))
+                   AND instr(e.facts, ?3) > 0)",
             )?
-            .execute([*delivery as i64, records::PARTS_PER_ENTRY as i64])?;
+            .execute(params![
+                *delivery as i64,
+                records::PARTS_PER_ENTRY as i64,
+                id.to_string().as_bytes()
+            ])?;
     }
     Ok(())
 }

@@ -87,8 +87,8 @@ impl World {
         Micros(self.now)
     }
 
-    /// An entry at the end of the log and of its stream.
-    pub fn entry(&mut self, stream: u64, parts: &[(&str, &[u8])]) -> u64 {
+    /// An entry about a delivery, at the end of the log and of its stream.
+    pub fn entry(&mut self, stream: u64, about: Uuid, parts: &[(&str, &[u8])]) -> u64 {
         let position = self.entries.len() as u64;
         let row = &mut self.streams[stream as usize];
         let entry_hash = Hash::of("entry", &[&position.to_be_bytes()]);
@@ -100,7 +100,7 @@ impl World {
             header: format!("header {position}").into_bytes(),
             entry_hash,
             facts_salt: [position as u8; 32],
-            facts: format!("facts {position}").into_bytes(),
+            facts: format!("facts {position} about {about}").into_bytes(),
             parts: parts
                 .iter()
                 .map(|(name, bytes)| PartRow {
@@ -127,7 +127,8 @@ impl World {
 
     pub fn receive(&mut self, stream: u64, headline: &str, details: Option<&[u8]>) -> usize {
         let parts: Vec<(&str, &[u8])> = details.iter().map(|bytes| ("details", *bytes)).collect();
-        let no = self.entry(stream, &parts);
+        let id = Uuid::from_u128(0x5eed_0000 + self.entries.len() as u128);
+        let no = self.entry(stream, id, &parts);
         let at = self.tick();
         let lane = &mut self.streams[stream as usize].lanes[0];
         let number = lane.next_no;
@@ -136,7 +137,7 @@ impl World {
         self.count(stream, number, 1);
         let row = DeliveryRow {
             no,
-            id: Uuid::from_u128(0x5eed_0000 + u128::from(no)),
+            id,
             stream,
             kind: (no % 4) as u8,
             status: 0,
@@ -172,7 +173,7 @@ impl World {
     pub fn answer(&mut self, index: usize, status: u8, feedback: Option<&[u8]>) {
         let stream = self.deliveries[index].row.stream;
         let parts: Vec<(&str, &[u8])> = feedback.iter().map(|bytes| ("feedback", *bytes)).collect();
-        let position = self.entry(stream, &parts);
+        let position = self.entry(stream, self.deliveries[index].row.id, &parts);
         let at = self.tick();
         let pending_no = self.deliveries[index].row.pending_no;
         self.count(stream, pending_no, -1);
@@ -188,7 +189,7 @@ impl World {
         known.row.changed_at = at;
         known.row.lane_no = number;
         known.row.answered_by = Some("ann".to_owned());
-        known.row.answer_position = Some(position);
+        known.row.answer_position = feedback.map(|_| position);
         self.change(index, Some(position));
     }
 

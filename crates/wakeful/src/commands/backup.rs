@@ -156,6 +156,15 @@ async fn restore_into(
     let row_seal = known_seal.as_ref().unwrap_or(&passing);
     let opened = store::open(staging, row_seal).await;
     let mut store = opened.context("this is no backup")?;
+    // Whatever the views of the backup say, the trail decides.
+    let made_anew = async |store: &dyn store::Store| {
+        let rebuilt = engine::rebuild::rebuild(store, &|_, _| {}).await;
+        rebuilt.context("the backup does not verify, and was not restored")
+    };
+    let older = store.is_rebuilding().await?;
+    if older {
+        made_anew(store.as_ref()).await?;
+    }
     let progress = Progress::new("verified");
     let verified = proof::verify(
         store.as_ref(),
@@ -167,6 +176,9 @@ async fn restore_into(
     .await;
     progress.finish();
     verified.context("the backup does not verify, and was not restored")?;
+    if !older {
+        made_anew(store.as_ref()).await?;
+    }
     if known_seal.is_none() {
         drop(store);
         let row_seal = keys::open_seal(directory)?.row_seal();

@@ -13,6 +13,7 @@ use client::{Reply, encode};
 use engine::{
     Engine, keys, proof,
     reached::{self, Shortfall},
+    rebuild::Rebuilt,
 };
 use serde_json::{Value, json};
 use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
@@ -427,9 +428,10 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     engine::reached::check(setup.store.as_ref(), setup.keys.log.verifier()).await?;
     let mended = setup.store.mend_log().await?;
     setup.vault.check(setup.store.as_ref()).await?;
-    let (entries, views) = rebuild_and_compare(setup.store.as_ref()).await?;
+    let rebuilt = rebuild_and_compare(setup.store.as_ref()).await?;
+    let entries = rebuilt.entries;
     let mut changed = mended.changed;
-    changed.extend(views);
+    changed.extend(rebuilt.wrong());
     changed.dedup();
     setup.store.settle(house::PATIENCE).await?;
     match place.json {
@@ -445,8 +447,7 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Gives the number of entries, and the views that were not what the trail says.
-async fn rebuild_and_compare(store: &dyn store::Store) -> Result<(u64, Vec<String>)> {
+async fn rebuild_and_compare(store: &dyn store::Store) -> Result<Rebuilt> {
     let progress = Progress::new("rebuilt");
     let compared = engine::rebuild::compare(store, &|done, all| progress.at(done, all)).await;
     progress.finish();
@@ -464,9 +465,9 @@ async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
         .context("the copy failed")?;
     // Kept rows are not what is compared here: any key will do.
     let seal = store::RowSeal::new(&[0; 32]);
-    store::reseal(scratch.path(), &seal)?;
+    store::reseal_kept(scratch.path(), &seal)?;
     let copy = store::open(scratch.path(), &seal).await?;
-    Ok(rebuild_and_compare(copy.as_ref()).await?.1)
+    Ok(rebuild_and_compare(copy.as_ref()).await?.wrong())
 }
 
 /// Continues the log after the last entry that holds. The data from before stays

@@ -2,13 +2,15 @@
 //! another port, or on ours while we are down. Each flow signs people in for
 //! real and runs in Chromium and in Firefox.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::{
     deciding,
     flow::Flow,
     guest::link,
-    harness::{House, install_tls},
+    harness::{House, way::Way},
 };
 
 /// What is other than usual.
@@ -31,17 +33,10 @@ async fn start(with: With) -> (House, Value) {
         house.serve().await;
         return (house, more);
     }
-    install_tls();
-    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-    let made = rcgen::generate_simple_self_signed(names).unwrap();
-    let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
-    let files = ["cert.pem", "key.pem"].map(|name| house.data().join(name));
-    std::fs::write(&files[0], &cert).unwrap();
-    std::fs::write(&files[1], &key).unwrap();
-    let [cert_file, key_file] = files.each_ref().map(|file| file.to_str().unwrap());
-    let flags = ["--tls-cert", cert_file, "--tls-key", key_file];
-    house.try_serve(&flags).await.unwrap();
-    more["tls"] = json!({ "cert": cert, "key": key, "file": cert_file });
+    house.serve_by(Way::Tls).await;
+    let [file, key] = ["cert.pem", "key.pem"].map(|name| house.data().join(name));
+    let text = |file: &Path| std::fs::read_to_string(file).unwrap();
+    more["tls"] = json!({ "cert": text(&file), "key": text(&key), "file": file });
     (house, more)
 }
 
@@ -156,6 +151,16 @@ async fn whoever_takes_the_port_gets_no_credential_in_chromium() {
 #[tokio::test]
 async fn whoever_takes_the_port_gets_no_credential_in_firefox() {
     play("taken", "firefox", With::Nothing).await;
+}
+
+#[tokio::test]
+async fn whoever_takes_the_port_gets_no_credential_over_tls_in_chromium() {
+    play("taken", "chromium", With::Tls).await;
+}
+
+#[tokio::test]
+async fn whoever_takes_the_port_gets_no_credential_over_tls_in_firefox() {
+    play_in_full("taken", "firefox", With::Tls).await;
 }
 
 #[tokio::test]

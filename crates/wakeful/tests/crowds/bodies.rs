@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     crowd::{ask, crowd, promise},
-    harness::{House, delivery},
+    harness::{House, delivery, way::Way},
 };
 
 const FORM: &str = "content-type: application/x-www-form-urlencoded\r\n";
@@ -29,7 +29,13 @@ async fn answered_by(house: &House, token: &str, key: &str) -> Duration {
 
 #[tokio::test]
 async fn strangers_who_promise_bodies_keep_nobody_from_answering_or_signing_in() {
-    let (house, ann) = House::start().await;
+    for way in Way::ALL {
+        strangers_promise_bodies(way).await;
+    }
+}
+
+async fn strangers_promise_bodies(way: Way) {
+    let (house, ann) = House::start_by(way).await;
     let key = house.key("a");
     let drafts = crowd(&house, 64, &promise("/items/x/answer", FORM, 256 << 10));
     assert!(answered_by(&house, &ann, &key).await < SOON);
@@ -44,7 +50,13 @@ async fn strangers_who_promise_bodies_keep_nobody_from_answering_or_signing_in()
 
 #[tokio::test]
 async fn one_key_with_slow_bodies_silences_no_other_agent() {
-    let (house, _) = House::start().await;
+    for way in Way::ALL {
+        one_key_has_slow_bodies(way).await;
+    }
+}
+
+async fn one_key_has_slow_bodies(way: Way) {
+    let (house, _) = House::start_by(way).await;
     let (slow, other) = (house.key("slow"), house.key("other"));
     let headers = format!("authorization: Bearer {slow}\r\ncontent-type: application/json\r\n");
     // These were asked for their bodies: they have all that the key may have.
@@ -77,7 +89,13 @@ async fn one_key_with_slow_bodies_silences_no_other_agent() {
 
 #[tokio::test]
 async fn one_person_with_slow_bodies_keeps_no_other_from_answering() {
-    let (house, ann) = House::start().await;
+    for way in Way::ALL {
+        one_person_has_slow_bodies(way).await;
+    }
+}
+
+async fn one_person_has_slow_bodies(way: Way) {
+    let (house, ann) = House::start_by(way).await;
     let bob = house.user("bob", "reviewer");
     let key = house.key("a");
     let headers = format!("authorization: Bearer {bob}\r\ncontent-type: application/json\r\n");

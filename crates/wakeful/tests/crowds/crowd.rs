@@ -1,31 +1,25 @@
-//! Sockets on which every byte is said by the test.
+//! Many sockets on which every byte is said by the test.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
 
-use crate::harness::House;
+use crate::harness::{House, way::Socket};
 
 /// Nothing takes longer, unless the server hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub fn address(house: &House) -> SocketAddr {
-    let address = house.address();
-    address.rsplit('/').next().unwrap().parse().unwrap()
-}
-
 /// A socket on which this was said.
-pub fn saying(house: &House, text: &str) -> TcpStream {
-    let mut socket = TcpStream::connect(address(house)).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+pub fn saying(house: &House, text: &str) -> Socket {
+    let mut socket = house.socket();
+    socket.tcp.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.write_all(text.as_bytes()).unwrap();
     socket
 }
 
 /// So many of them.
-pub fn crowd(house: &House, count: usize, text: &str) -> Vec<TcpStream> {
+pub fn crowd(house: &House, count: usize, text: &str) -> Vec<Socket> {
     (0..count).map(|_| saying(house, text)).collect()
 }
 
@@ -35,8 +29,8 @@ pub fn promise(path: &str, headers: &str, bytes: usize) -> String {
 }
 
 /// Whether the other end has closed it; what it said before does not matter.
-pub fn is_closed(socket: &mut TcpStream) -> bool {
-    socket.set_nonblocking(true).unwrap();
+pub fn is_closed(socket: &mut Socket) -> bool {
+    socket.tcp.set_nonblocking(true).unwrap();
     let mut room = [0; 4096];
     loop {
         match socket.read(&mut room) {

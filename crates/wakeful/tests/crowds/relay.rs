@@ -1,13 +1,10 @@
 //! Sockets of the relay on which nobody has said who they are.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-};
+use std::io::{Read as _, Write as _};
 
 use crate::{
     crowd::{is_closed, resident_kib, saying},
-    harness::{House, eventually},
+    harness::{House, eventually, way::Socket},
 };
 
 /// The answer to this opens a WebSocket.
@@ -17,7 +14,7 @@ const OPEN: &str = "GET /wss HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\
 
 /// A socket that has sent so much of a frame that is longer; `None` if there
 /// are too many.
-fn half_a_frame(house: &House, bytes: usize, of: u16) -> Option<TcpStream> {
+fn half_a_frame(house: &House, bytes: usize, of: u16) -> Option<Socket> {
     let mut socket = saying(house, OPEN);
     let mut status = [0; 12];
     socket.read_exact(&mut status).unwrap();

@@ -2,21 +2,24 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::TcpStream,
     time::Duration,
 };
 
 use serde_json::json;
 
 use crate::{
-    crowd::{address, configured, resident_kib},
-    harness::House,
+    crowd::{configured, resident_kib},
+    harness::{
+        House,
+        way::{Socket, Way},
+    },
 };
 
 /// A stream of events, on which the head of the answer was read.
-fn open(house: &House, token: &str) -> (TcpStream, String) {
-    let mut socket = TcpStream::connect(address(house)).unwrap();
+fn open(house: &House, token: &str) -> (Socket, String) {
+    let mut socket = house.socket();
     socket
+        .tcp
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     write!(
@@ -28,7 +31,7 @@ fn open(house: &House, token: &str) -> (TcpStream, String) {
     (socket, said)
 }
 
-fn read_until(socket: &mut TcpStream, end: &str) -> String {
+fn read_until(socket: &mut Socket, end: &str) -> String {
     let (mut said, mut room) = (String::new(), [0; 64 << 10]);
     while !said.contains(end) {
         let read = socket.read(&mut room).unwrap();
@@ -40,7 +43,13 @@ fn read_until(socket: &mut TcpStream, end: &str) -> String {
 
 #[tokio::test]
 async fn a_person_has_so_many_streams_and_is_told() {
-    let (house, ann) = House::start().await;
+    for way in Way::ALL {
+        a_person_has_so_many_streams(way).await;
+    }
+}
+
+async fn a_person_has_so_many_streams(way: Way) {
+    let (house, ann) = House::start_by(way).await;
     let bob = house.user("bob", "viewer");
     let mut open_ones = Vec::new();
     let refused = loop {
@@ -56,7 +65,7 @@ async fn a_person_has_so_many_streams_and_is_told() {
     // Others have their own, and whoever closes one may open another.
     assert!(open(&house, &ann).1.starts_with("HTTP/1.1 200"));
     drop(open_ones.pop());
-    crate::harness::eventually("there is room again", || async {
+    crate::harness::eventually(&format!("{way:?}: there is room again"), || async {
         open(&house, &bob).1.starts_with("HTTP/1.1 200")
     })
     .await;

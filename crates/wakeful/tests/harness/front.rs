@@ -114,7 +114,7 @@ fn nginx(directory: &Path, server: &str, https: SocketAddr, bare: SocketAddr) ->
     let places = places.map(|what| format!("{what}_temp_path {directory}/{what};"));
     format!(
         "daemon off; master_process off; pid {directory}/pid; error_log {directory}/error.log;
-         events {{ worker_connections 512; }}
+         worker_rlimit_nofile 8192; events {{ worker_connections 4096; }}
          http {{
            access_log off; {}
            map $http_upgrade $connection_upgrade {{ default upgrade; '' ''; }}
@@ -145,7 +145,7 @@ fn haproxy(directory: &Path, server: &str, https: SocketAddr, bare: SocketAddr) 
     let directory = directory.display();
     format!(
         "global
-    maxconn 256
+    maxconn 4096
 defaults
     mode http
     option http-keep-alive

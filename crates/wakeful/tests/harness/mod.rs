@@ -8,6 +8,7 @@
 pub mod front;
 pub mod peer;
 pub mod receiver;
+pub mod way;
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -36,6 +37,10 @@ pub struct House {
     pub log_level: Option<&'static str>,
     /// Whether requests of this house prove that they come from its proxy.
     behind_proxy: bool,
+    /// The proxy through which it is reached.
+    front: Option<front::Front>,
+    /// The certificate that the server shows, as PEM.
+    trusted: Option<String>,
 }
 
 /// What a proxy of these tests proves itself with, and the header it does so in.
@@ -184,6 +189,8 @@ impl House {
             listen: "127.0.0.1:0".to_owned(),
             log_level: None,
             behind_proxy: false,
+            front: None,
+            trusted: None,
         }
     }
 
@@ -374,7 +381,11 @@ impl House {
         self.data().with_extension("log")
     }
 
+    /// Where it is reached.
     pub fn address(&self) -> String {
+        if let Some(front) = &self.front {
+            return format!("https://localhost:{}", front.https.port());
+        }
         self.server
             .as_ref()
             .expect("no server runs")

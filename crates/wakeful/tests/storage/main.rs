@@ -9,6 +9,7 @@ mod checkpointing;
 mod damaged;
 mod first_start;
 mod limited;
+mod tampered;
 
 use std::path::Path;
 

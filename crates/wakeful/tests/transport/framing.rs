@@ -13,8 +13,8 @@ use crate::{
     harness::{
         House,
         front::{Front, HIDDEN, Kind},
+        way::certificate,
     },
-    ways::certificate,
 };
 
 /// The bytes of a framing, in a request for this path.

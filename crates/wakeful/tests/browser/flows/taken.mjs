@@ -41,7 +41,7 @@ await inEither("taken", ["Failed to load", "ERR_", "NetworkError", "CORS", "Cros
   await ask("kill the server");
   const at = Date.now();
   let turn = 0;
-  const thief = await Thief.listen({ port: Number(new URL(given.address).port), tls: null, answer: () => pretends[(turn += 1) % pretends.length] });
+  const thief = await Thief.listen({ port: Number(new URL(given.address).port), answer: () => pretends[(turn += 1) % pretends.length] });
   const line = (page) => eventually("a lost connection is shown", () => page.eval(() => {
     const line = document.querySelector("#connection");
     return line?.checkVisibility() && line.innerText;
