@@ -30,7 +30,7 @@ pub struct Place {
     #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA",
           value_parser = path())]
     pub data: Option<PathBuf>,
-    /// A server elsewhere; its token is read from WAKEFUL_TOKEN
+    /// A server elsewhere; your token is read from WAKEFUL_TOKEN, an agent's key from WAKE_API_KEY
     #[arg(long, global = true, value_name = "URL", env = "WAKEFUL_SERVER")]
     pub server: Option<String>,
     /// Trust these certificates too when talking to --server

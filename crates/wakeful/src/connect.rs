@@ -2,7 +2,7 @@
 //! the one that runs here, or, when none runs, by opening the data directory
 //! itself. All three answer the same requests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use axum::body::Body;
@@ -51,10 +51,27 @@ pub fn own_directory(place: &Place, command: &str) -> Result<PathBuf> {
         bail!("{command} works on the data itself, on the server's machine: use --data DIR");
     }
     let directory = directory(place)?;
-    if !directory.join(store::FILE).exists() {
-        bail!("there is no data in {}", directory.display());
+    match has_data(&directory)? {
+        true => Ok(directory),
+        false => bail!("there is no data in {}", directory.display()),
     }
-    Ok(directory)
+}
+
+/// Whether there is a database in a directory. One that cannot be looked into,
+/// or that has lost it, is said to be so.
+fn has_data(directory: &Path) -> Result<bool> {
+    let file = directory.join(store::FILE);
+    let found = file
+        .try_exists()
+        .with_context(|| format!("could not look into {}", directory.display()))?;
+    if !found && directory.join(engine::keys::DIRECTORY).exists() {
+        bail!(
+            "{} is missing, and its keys are here: put it back, or bring a backup with \
+             `wakeful restore`",
+            file.display()
+        );
+    }
+    Ok(found)
 }
 
 pub async fn connect(place: &Place, who: As) -> Result<Connection> {
@@ -84,7 +101,7 @@ pub async fn connect(place: &Place, who: As) -> Result<Connection> {
     if tokio::net::UnixStream::connect(&socket).await.is_ok() {
         return Ok(Connection::Server(Server::on_socket(&socket, token)?));
     }
-    if who != As::Founder && !directory.join(store::FILE).exists() {
+    if who != As::Founder && !has_data(&directory)? {
         bail!(
             "there is no data in {}; `wakeful serve` or `wakeful user create` makes it",
             directory.display()

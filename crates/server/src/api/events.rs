@@ -101,6 +101,12 @@ pub async fn events(
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
+/// The id of the last event so far.
+pub fn here(app: &App) -> String {
+    let newest = app.shared().size().borrow().saturating_sub(1);
+    id(newest, &fingerprint(app.shared().keys.log.name()))
+}
+
 /// Eight hex digits for a log's origin: a restored log has another one, and
 /// what its places hold may differ from what a client has seen there.
 pub fn fingerprint(origin: &str) -> String {

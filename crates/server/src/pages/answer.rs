@@ -556,11 +556,18 @@ pub async fn many(
         let fault = answered.map_err(|refusal| said(&app, &signed, &refusal));
         outcome.push((item.row.row.id, fault.err()));
     }
-    let title = match verdict {
-        Verdict::Rejected => "Rejected",
-        _ => "Approved",
+    let done = match verdict {
+        Verdict::Rejected => "rejected",
+        _ => "approved",
     };
-    together(&app, &signed, title, outcome).await
+    let taken = outcome.iter().filter(|(_, fault)| fault.is_none()).count();
+    let title = match (taken, outcome.len()) {
+        (0, _) => format!("Nothing was {done}"),
+        (some, all) if some < all => format!("{some} of {all} {done}"),
+        (1, _) => format!("1 {done}"),
+        (all, _) => format!("All {all} {done}"),
+    };
+    together(&app, &signed, &title, outcome).await
 }
 
 fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
@@ -621,7 +628,8 @@ async fn together(
                         input type="hidden" name="id" value=(id);
                         a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
                         span .about {
-                            @if let Some(fault) = fault { span .fault { (fault) } " " }
+                            // How it stands says also why an answer was not taken.
+                            @if let Some(fault) = fault.as_ref().filter(|_| item.is_open()) { span .fault { (fault) } " " }
                             (standing(item, signed))
                         }
                     }

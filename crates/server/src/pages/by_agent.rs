@@ -117,7 +117,7 @@ pub async fn choice(app: &App, filter: &Filter) -> Result<Markup, Problem> {
         None => agents.next().and(known.last()).map(|(name, _)| *name),
     };
     Ok(html! {
-        nav .agents aria-label="Agents with something open" {
+        nav #agents-choice .agents aria-label="Agents with something open" {
             @for (name, waiting) in &shown {
                 a href=(of_agent(name)) { (show::text(&show::plain_excerpt(name, 60))) " " span .mark { (waiting) } }
             }

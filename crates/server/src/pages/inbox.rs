@@ -223,8 +223,9 @@ pub async fn needs_you(
         (controls(&app, &filter, "/"))
         @if filter.by_agent { (by_agent::choice(&app, &filter).await?) }
         (whole(&signed, counted, list))
-        @if !eyes.snoozed.is_empty() && !filter.snoozed {
-            p .hint { a href="/?snoozed=1" { (eyes.snoozed.len()) @if eyes.snoozed.len() == SNOOZED { " or more" } " put aside" } }
+        @let back = eyes.snoozed.values().min();
+        @if filter.snoozed { } @else if eyes.snoozed.is_empty() { p #aside .hint {} } @else {
+            p #aside .hint data-back=[back] { a href="/?snoozed=1" { (eyes.snoozed.len()) @if eyes.snoozed.len() == SNOOZED { " or more" } " put aside" } }
         }
     };
     Ok(page(&signed, "/", &title, main))
@@ -368,7 +369,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
             }
             span .about {
                 (first)
-                @if delivery.test { " " span .mark { "test" } }
+                @if delivery.test { " " span .mark data-lasting { "test" } }
                 @if let Some((by, verdict, _)) = row.held() { " " span .mark { (verdict.as_str()) " by " (by) ", may be undone" } }
                 @if let (Some(by), false) = (&delivery.answered_by, open) { " " span .mark { (row.status().as_str()) " by " (by) } }
                 @if delivery.timed_out { " " span .mark { "the agent went on" } }

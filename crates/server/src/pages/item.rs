@@ -156,7 +156,7 @@ async fn whole(
     let form = answerable.then(|| answer::form(signed, item, aside, typed));
     Ok(html! {
         // With something typed on it, a page is not loaded again by itself.
-        article .item data-id=(delivery.id) data-open=(item.is_open() && draft.is_none()) {
+        article .item data-id=(delivery.id) data-open=(item.is_open() && draft.is_none()) data-draft[draft.is_some()] {
             (heading(item, now))
             @if let Some(draft) = draft { (draft.alert()) }
             (standing(signed, item, now, draft.is_none()))

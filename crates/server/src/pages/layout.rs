@@ -71,6 +71,7 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
     let head = html! {
         meta name="session" content=(signed.session.session_id);
         meta name="log-key" content=(signed.log_key);
+        meta name="place" content=(signed.place);
         @if let Some(hash) = &signed.session.page_key { meta name="page-key-hash" content=(hash); }
         @if let Some(key) = &signed.key { meta name="form-token" content=(key.as_str()); }
         (head)

@@ -93,7 +93,7 @@ fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
             span .mark { (user.role.as_str()) } " "
             @if user.state != UserState::Active { span .mark { (state(user.state)) } " " }
             span .about {
-                "since " (when::ago(user.created_at, now))
+                "added " (when::ago(user.created_at, now))
                 @if open > 0 { "; signed in at " (open) @if open == 1 { " place" } @else { " places" } }
             }
             @if name == signed.user.name {

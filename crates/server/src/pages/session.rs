@@ -18,7 +18,7 @@ use axum::{
 };
 use trail::{Hash, Micros};
 
-use crate::{App, Settings, visit};
+use crate::{App, Settings, api::events, visit};
 
 /// For so long a session that a link opened may replace a forgotten password.
 const FRESH_SECONDS: i64 = 900;
@@ -65,6 +65,9 @@ pub struct Signed {
     pub by_fresh_link: bool,
     /// The log's public key, by which an open page recognises this server again.
     pub log_key: String,
+    /// The last place of the log before the page is made: what comes after it, an
+    /// open page hears.
+    pub place: String,
 }
 
 impl Signed {
@@ -131,6 +134,7 @@ pub fn by_cookie(headers: &HeaderMap, in_address: Option<&PageKey>, app: &App) -
         user: user.clone(),
         session: session.clone(),
         key,
+        place: events::here(app),
         log_key: Hash(app.shared().keys.log.verifier().public_bytes()).to_hex(),
         sign_out: Hash::of("wakeful/form/1", &[secret.as_bytes()]).to_hex(),
     })

@@ -109,7 +109,11 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
                 "Restored. The log goes on as {origin}, and its next entry says so."
             ));
             if !with_keys {
-                say("There were no keys: make new webhook secrets with wakeful webhook secret.");
+                say(
+                    "There were no keys, so passwords and webhook secrets cannot be opened. Make \
+                     sign-in links with wakeful user sign-in-link NAME, and new secrets with \
+                     wakeful webhook secret.",
+                );
             }
         }
     }

@@ -47,3 +47,8 @@ async fn a_lost_connection_is_visible_at_once() {
     flow.done();
     flow.finish();
 }
+
+#[tokio::test]
+async fn what_others_do_meanwhile_is_told_by_pages_that_are_open() {
+    play("meanwhile").await;
+}

@@ -309,7 +309,10 @@ function showHeld(before = "") {
 // The latest, then the one before.
 async function undo() {
   const one = held().at(-1);
-  if (!one) return $(".standing[data-until] form button")?.click() ?? tooLate();
+  if (!one) {
+    const button = $(".standing[data-until] form button");
+    return button ? button.click() : tooLate();
+  }
   if (busy) return;
   busy = true;
   const counted = (by) => undoing.set(one.id, (undoing.get(one.id) ?? 0) + by);
@@ -400,11 +403,15 @@ function tidy() {
   entitle();
   for (const part of all("section, details.update", list)) part.hidden = !$('.row, a[rel="next"]', part);
   const calm = $(".calm", list);
-  if ($("section:not([hidden])", list)) return calm?.remove();
+  if ($("section:not([hidden])", list)) {
+    // More of them wait behind a link: the first of those come by themselves.
+    if (!$("section .row", list)) refresh();
+    return calm?.remove();
+  }
   if (calm) return;
   const words = document.createElement("p");
   words.className = "calm";
-  words.textContent = location.search ? "Nothing here matches." : "Nothing needs you.";
+  words.textContent = list.hasAttribute("data-counted") ? "Nothing needs you." : "Nothing here matches.";
   $('input[name="token"]', list).after(words);
 }
 
@@ -422,6 +429,7 @@ async function aside(row) {
   hold(row.dataset.id, headline(row), "aside");
   leave(row);
   showHeld();
+  renew();
 }
 
 // --- the editor ----------------------------------------------------------------
@@ -463,6 +471,7 @@ let answered = false;
 function offer() {
   const likely = edited && edited.value !== edited.defaultValue ? "redirected" : "approved";
   for (const button of all(".verdicts button[data-key]")) button.classList.toggle("main", !answered && button.value === likely);
+  if (answered) for (const button of all(".item form button.main")) button.classList.remove("main");
 }
 edited?.addEventListener("input", offer);
 // What keeps a form from being sent must be seen.
@@ -556,6 +565,10 @@ function heard(kind, data) {
     came(data.facts ?? {});
   }
   if (["delivery_answered", "answer_held", "answer_undone"].includes(kind)) answeredElsewhere(kind, data.facts ?? {}, data.time);
+  if (kind === "delivery_timed_out") {
+    renew(data.facts.delivery_id);
+    if ($(".item")?.dataset.id === data.facts.delivery_id && !writes() && !leaving) again();
+  }
   if (kind === "agent_status") cameOrWent(data);
 }
 
@@ -579,24 +592,93 @@ let written = false;
 for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => { if (event.target.closest(".item form")) written = true; });
 const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
 
+// The same page as it is now. What a form led to is not sent once more.
+function again() {
+  const id = $(".item")?.dataset.id;
+  if (id && location.pathname !== `/items/${id}`) location.replace(`/items/${id}`);
+  else location.reload();
+}
+
+// Rows that were changed elsewhere, as they are now; many are asked for at once.
+const changed = new Set();
+let renewing = 0;
+function renew(id) {
+  if (!$("#list")) return;
+  changed.add(id);
+  clearTimeout(renewing);
+  renewing = setTimeout(async () => {
+    const ids = [...changed];
+    changed.clear();
+    const next = await load(location.href);
+    if (!next) return;
+    for (const one of ids) renewRow(one, next);
+    renewCounts(next);
+    tidy();
+    ticked();
+  }, 200);
+}
+
+function renewRow(id, next) {
+  const which = `#list .row[data-id="${CSS.escape(id ?? "")}"]`;
+  const now = $(which, next);
+  // One's own answer that can be undone keeps its row out of sight.
+  if (!now || held().some((one) => one.id === id)) return;
+  left.get(id)?.();
+  const row = $(which);
+  if (!row) {
+    if (!fresh.has(id)) fresh.set(id, now.closest("details.update") ? "update" : "");
+    return showFresh();
+  }
+  const [focused, ticked] = [row.contains(document.activeElement), $("input:checked", row)];
+  row.replaceWith(document.adoptNode(now));
+  if (here === row) { here = now; now.classList.add("here"); }
+  if (focused) $("a.head", now)?.focus({ preventScroll: true });
+  const box = ticked && $('input[type="checkbox"]', now);
+  if (box) box.checked = true;
+}
+
+// What is said around the list: how many are put aside, and how many each agent has.
+function renewCounts(next) {
+  for (const which of ["#aside", "#agents-choice"]) {
+    const now = $(which, next);
+    if (now && $(which)) $(which).replaceWith(document.adoptNode(now));
+  }
+  awaitReturn();
+}
+
+// What was put aside comes back when its time is over.
+let returning = 0;
+function awaitReturn() {
+  clearTimeout(returning);
+  const at = Date.parse($("#aside")?.dataset.back ?? "");
+  if (!at || !$("#list")) return;
+  returning = setTimeout(refresh, Math.min(Math.max(at - Date.now() - skew, 0) + 500, 2 ** 31 - 1));
+}
+
 function answeredElsewhere(kind, { delivery_id, by, status }, time) {
+  const own = kind === "answer_held" && held().some((one) => one.id === delivery_id);
   if (kind === "answer_undone" && undoing.get(delivery_id)) undoing.set(delivery_id, undoing.get(delivery_id) - 1);
   else if (kind === "answer_undone") {
     drop(delivery_id);
     if (kept("latest")[0]?.id === delivery_id) keep("latest", []);
-  }
+    renew(delivery_id);
+  } else if (kind === "answer_held" && !own) renew(delivery_id);
   if (kind === "delivery_answered") {
     drop(delivery_id);
     settle(delivery_id, time);
+    if ($("#agents-choice")) renew();
   }
   const item = $(".item");
-  const waits = item?.dataset.open === "true" || $(".standing[data-until]");
+  const drafted = item?.hasAttribute("data-draft");
+  const waits = item?.dataset.open === "true" || $(".standing[data-until]") || drafted;
   if (waits && !leaving && item.dataset.id === delivery_id) {
-    if (writes()) {
+    if (drafted || writes()) {
+      // What the page said of it when it was loaded is over.
+      for (const old of all('.item [role="alert"], .item .standing:not(#meanwhile)')) old.remove();
       standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
       answered = kind !== "answer_undone";
       offer();
-    } else location.reload();
+    } else again();
   }
   if (kind === "delivery_answered" && fresh.delete(delivery_id)) showFresh();
   if (kind === "delivery_answered") {
@@ -614,7 +696,9 @@ function gone(row, words) {
   const mark = document.createElement("span");
   mark.className = "mark";
   mark.textContent = words;
-  $(".about time", row).before(mark, " ");
+  // That it was held, or until when the agent waits, is over.
+  for (const old of all(".about > .mark:not([data-lasting])", row)) old.remove();
+  $(".about > time", row).before(mark, " ");
   say(`${headline(row)}: ${words}`);
   ticked();
   entitle();
@@ -628,9 +712,15 @@ function standing(text) {
     box.id = "meanwhile";
     box.className = "standing";
     box.setAttribute("role", "status");
-    $("#answer")?.before(box);
+    if ($("#answer")) $("#answer").before(box);
+    else $(".item .lead").after(box);
   }
   box.textContent = text;
+  if ($("#answer")) return;
+  const link = document.createElement("a");
+  link.href = `/items/${$(".item").dataset.id}`;
+  link.textContent = "Open it again";
+  box.append(" ", link);
 }
 
 // A quiet line in a corner that stays, with one thing to do about it.
@@ -652,7 +742,8 @@ const signedOut = () => note("You are signed out.", "Sign in", () => location.re
 // A browser opens six connections to a server, so all tabs share one stream:
 // the tab that holds the lock reads it and tells the others.
 const tabs = new BroadcastChannel("wakeful");
-let last = "";
+// The last place of the log that this page knows of: at first, that of its making.
+let last = meta("place") ?? "";
 let leading = false;
 let stop = new AbortController();
 tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock, lost: gone } }) => {
@@ -660,8 +751,23 @@ tabs.addEventListener("message", ({ data: { ask, id, kind, data, clock, lost: go
   if (lost) reached();
   if (ask) { if (leading && last) tabs.postMessage({ id: last, clock: skew }); return; }
   skew = clock ?? skew;
+  const missed = id && !kind && isAfter(id, last);
   take(id, kind, data);
+  if (missed) caughtUp();
 });
+
+// Whether a place of the log comes after another, which this page has been told of.
+function isAfter(id, other) {
+  const [[place, log], [before, known]] = [id.split("@"), other.split("@")];
+  return log === known && Number(place) > Number(before);
+}
+
+// Something happened between the making of this page and the first word of the tab
+// that listens.
+function caughtUp() {
+  if ($("#list")) refresh();
+  else if (($(".item")?.dataset.open === "true" || $(".standing[data-until]")) && !writes() && !leaving) again();
+}
 
 // Each place of the log once, from whichever tab it comes.
 function take(id, kind, data) {
@@ -716,7 +822,10 @@ async function lead(signal) {
       tabs.postMessage({ lost: true });
       lose();
       if (Date.now() - began > 10000) wait = 250;
-      if ((await reached()) && Date.now() - began > 1000) continue;
+      const back = await reached();
+      // The other tabs look for themselves whether it is the same server.
+      if (back) tabs.postMessage({});
+      if (back && Date.now() - began > 1000) continue;
     }
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, wait * (0.5 + Math.random()));
@@ -750,13 +859,15 @@ async function load(address) {
 }
 
 async function refresh() {
-  const list = $("#list", (await load(location.href)) ?? document.createElement("p"));
+  const next = await load(location.href);
+  const list = next && $("#list", next);
   if (!list) return;
   const at = here?.dataset.id;
   const focused = here?.contains(document.activeElement);
   const unfolded = $("details.update")?.open || (fresh.size && !needsAnswer());
   $("#list").replaceWith(document.adoptNode(list));
   if (unfolded && $("details.update")) $("details.update").open = true;
+  if (next) renewCounts(next);
   fresh.clear();
   $("#fresh").hidden = true;
   fill();
@@ -874,6 +985,8 @@ async function answerItem(status) {
 let counting = 0;
 function came({ delivery_id, type }) {
   if (!$("#fresh")) return;
+  // A place of the log may be told that the page was made after.
+  if ($(`#list .row[data-id="${CSS.escape(delivery_id ?? "")}"]`) || left.has(delivery_id)) return;
   if (!location.search) {
     fresh.set(delivery_id, type);
     return showFresh();
@@ -1017,6 +1130,7 @@ if (token) {
   for (const link of all(".item .back")) link.href = sessionStorage.getItem("list") ?? "/";
   retick();
   remember();
+  awaitReturn();
   findHeld();
   live();
 }
