@@ -110,6 +110,13 @@ pub async fn check(store: &dyn Store, key: &VerifierKey) -> Result<(), crate::St
         Some(_) => store.remember(&head.note),
         None => {
             remembered.of_other_log(key.name())?;
+            if own.size > 1 {
+                tracing::warn!(
+                    entries = own.size,
+                    "the file head is missing or empty: nobody can tell whether entries after \
+                     these were lost; expected once after an upgrade from a version without it"
+                );
+            }
             store.remember(&head.note);
         }
     }

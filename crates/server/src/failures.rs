@@ -9,6 +9,7 @@ use std::{
 };
 
 use engine::Command;
+use futures_util::future::join_all;
 
 use crate::App;
 
@@ -50,8 +51,11 @@ pub async fn run(app: App) {
     }
 }
 
+/// All of them at once, so that they share a commit: one after the other they
+/// would hold up everyone else's for a second.
 pub async fn flush(app: &App) {
-    for (source, count) in app.failures.take() {
+    let taken = app.failures.take();
+    let records = taken.into_iter().map(|(source, count)| async move {
         let command = Command::RecordFailures {
             source: source.clone(),
             count,
@@ -61,7 +65,8 @@ pub async fn flush(app: &App) {
             tracing::warn!(%refusal, "failed requests could not be recorded");
             app.failures.add(source, count);
         }
-    }
+    });
+    join_all(records).await;
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use engine::Command;
 
 use crate::App;
 
-const EVERY: Duration = Duration::from_secs(5);
+/// A record of all of them is a hundred kilobytes: seldom enough that nobody waits
+/// for it, often enough that little is forgotten.
+const EVERY: Duration = Duration::from_secs(15);
 
 /// Goes on from what the server before this one had counted.
 pub async fn resume(app: &App) {

@@ -5,9 +5,10 @@
 //! whose address has failed least often goes first: a flood of failures waits
 //! behind everyone who has not failed, and among itself; of those who have not,
 //! the ones from networks that are quiet go first, and one who has failed has a
-//! turn after each of them. Addresses that have failed share one place of the two, and rest after each turn, so that a flood
-//! takes no more than a fraction of a core from the rest of the server, and
-//! every hash is made on a thread of the lowest priority.
+//! turn after each of them. Addresses that have failed share one place of the
+//! two, and rest after each turn, so that a flood takes no more than a fraction
+//! of a core from the rest of the server, and every hash is made on a thread of
+//! the lowest priority.
 //!
 //! Nobody waits for ever: a place in the queue is bounded in time, the queue in
 //! length, and if it is full those who have failed most are sent away.

@@ -212,8 +212,19 @@ pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
     }
     output::say(&format!("wakeful: {detail}"));
     if let Some(by) = problem["answered_by"].as_str() {
-        let status = problem["status_given"].as_str().unwrap_or_default();
-        output::say(&format!("  {}: {}", output::line(by), output::line(status)));
+        let text = |name: &str| output::line(problem[name].as_str().unwrap_or_default());
+        let (by, status) = (output::line(by), text("status_given"));
+        output::say(&format!(
+            "  {by}: {status}, final since {}",
+            text("responded_at")
+        ));
+        if let Some(feedback) = problem["feedback"].as_str() {
+            output::say(&format!("  feedback: {}", output::line(feedback)));
+        }
+        if !problem["edited_content"].is_null() {
+            let edited = problem["edited_content"].to_string();
+            output::say(&format!("  edited: {}", output::line(&edited)));
+        }
     }
     if let Some(seconds) = reply.retry_after_seconds {
         output::say(&format!("  try again in {seconds} s"));

@@ -465,8 +465,8 @@ fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
             let ago = span((now.0 - at.0).max(0) / Micros::SECOND);
             let verdict = verdict.as_str();
             match *by == signed.user.name {
-                true => format!("You {verdict} this {ago} ago, and that is final."),
-                false => format!("{by} {verdict} this {ago} ago, and that is final."),
+                true => format!("You {verdict} this; it has been final for {ago}."),
+                false => format!("{by} {verdict} this; it has been final for {ago}."),
             }
         }
         Refusal::Inbox(Rejection::HeldByAnother {

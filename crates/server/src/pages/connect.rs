@@ -136,7 +136,7 @@ async fn arrival(app: &App, agent_id: &str) -> Result<Markup, Problem> {
     Ok(match newest(app, agent_id).await? {
         Some(row) => html! {
             p .waiting .arrived role="status" {
-                "It has arrived, " (when::ago(row.row.created_at, now)) ": "
+                "It has arrived, " (when::ago(row.row.created_at, now)) ", the latest of this agent: "
                 a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&row.row.headline)) } }
             }
         },

@@ -398,7 +398,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
             @for row in &others {
                 li {
                     a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
-                    " " span .hint { (row.status().as_str()) " " (when::ago(row.row.created_at, now)) }
+                    " " span .hint { (row.status().as_str()) " " (when::ago(row.row.changed_at, now)) }
                 }
             }
         }

@@ -149,7 +149,7 @@ fn in_force(app: &App) -> Markup {
     html! {
         section aria-labelledby="force-title" {
             h2 #force-title { "In force" }
-            p .hint { "Set where the server is started." }
+            p .hint { "The limits of this server. Address, details and trusted proxies are set where it is started; the others are fixed." }
             div .scroll {
                 table {
                     @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } }

@@ -37,7 +37,7 @@ pub async fn page(State(app): State<App>, owner: Owner) -> Response {
     let now = app.shared().clock.now();
     let main = html! {
         p .about { a .back href="/trail" { "Trail" } }
-        h1 { "Verifying the trail" }
+        h1 { "Verification" }
         @match &verification.running {
             Some(progress) => (running(progress)),
             None => {
@@ -49,8 +49,10 @@ pub async fn page(State(app): State<App>, owner: Owner) -> Response {
             },
         }
         p .hint {
-            "Every entry is read and compared with the signed checkpoint, with the key this server has. "
-            "Who does not trust the server exports the trail and verifies it elsewhere."
+            "Every entry is read and compared with the signed checkpoint, with the key this server has, and every row with its code. "
+            "Whether the lists and accounts that are made from the trail are what it says is not compared here: "
+            code { "wakeful trail verify" } " on the server's machine does that. "
+            "If you don't trust this server, export the trail and verify it elsewhere."
         }
     };
     match verification.running {
