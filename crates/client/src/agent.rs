@@ -30,6 +30,8 @@ pub enum AgentFault {
     ForeignDelivery,
     #[error("the server's answer cannot be read")]
     Unreadable,
+    #[error("not sent: \"{field}\" contains a key, a token or a webhook secret; leave it out")]
+    Secret { field: String },
     #[error("the local log cannot be kept: {0}")]
     Log(#[from] io::Error),
     #[error("delivered as {id}, but the local log cannot be kept: {fault}")]
@@ -122,6 +124,9 @@ impl Agent {
             delivery,
         };
         let bytes = serde_json::to_vec(&body).map_err(io::Error::from)?;
+        if let Some(field) = secret_in(&bytes, self.server.token()) {
+            return Err(AgentFault::Secret { field });
+        }
         let reply = self
             .request("POST", "/wake/v1/deliver", Some(bytes))
             .await?;
@@ -129,7 +134,7 @@ impl Agent {
             serde_json::from_slice(&reply.body).map_err(|_| AgentFault::Unreadable)?;
         let id = received.delivery_id;
         self.log
-            .delivered(&received, &body)
+            .delivered(&received, &body, delivery.timeout_seconds)
             .map_err(|fault| AgentFault::NotLogged { id, fault })?;
         Ok(id)
     }
@@ -150,9 +155,17 @@ impl Agent {
         Ok(answer)
     }
 
-    /// Waits for an answer, no longer than `timeout`.
-    pub async fn wait(&mut self, id: Uuid, timeout: Duration) -> Result<Outcome, AgentFault> {
-        let deadline = Instant::now() + timeout;
+    /// Waits for an answer, no longer than `timeout` and no longer than the
+    /// delivery's own `timeout_seconds`. When time is over the log notes on what
+    /// `assumption` the agent goes on, or that none was given.
+    pub async fn wait(
+        &mut self,
+        id: Uuid,
+        timeout: Duration,
+        assumption: Option<&str>,
+    ) -> Result<Outcome, AgentFault> {
+        let own = self.log.time_left(id).unwrap_or(timeout);
+        let deadline = Instant::now() + timeout.min(own);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let answer = self.response(id, left).await?;
@@ -160,7 +173,7 @@ impl Agent {
                 return Ok(Outcome::Answered(answer));
             }
             if left.is_zero() {
-                self.log.timed_out(id)?;
+                self.log.timed_out(id, assumption)?;
                 return Ok(Outcome::TimedOut);
             }
             if left.as_secs() == 0 {
@@ -214,6 +227,13 @@ impl Agent {
             }
         }
     }
+}
+
+/// The field of a delivery that contains the key in use, or anything that is
+/// spelled like a secret: it must not be sent.
+pub fn secret_in(body: &[u8], key: Option<&str>) -> Option<String> {
+    let is_key = |text: &str| key.is_some_and(|key| text.contains(key));
+    wake::secret::field_with(body, |text| wake::secret::is_in(text) || is_key(text))
 }
 
 /// Percent-encodes everything but unreserved characters.

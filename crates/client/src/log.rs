@@ -9,7 +9,7 @@ use std::{
     ops::RangeInclusive,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
@@ -136,14 +136,28 @@ impl Log {
         due.is_some_and(|due| due <= now())
     }
 
-    pub fn delivered(&mut self, received: &Received, delivery: &impl Serialize) -> io::Result<()> {
+    /// How long it is until then, if it was said when we delivered.
+    pub fn time_left(&self, id: Uuid) -> Option<Duration> {
+        let due = self.known.get(&id).and_then(|known| known.due)?;
+        let micros = u64::try_from(due.0.saturating_sub(now().0)).unwrap_or(0);
+        Some(Duration::from_micros(micros))
+    }
+
+    /// Notes a delivery, with the seconds after which we go on without an answer.
+    pub fn delivered(
+        &mut self,
+        received: &Received,
+        delivery: &impl Serialize,
+        timeout_seconds: Option<i64>,
+    ) -> io::Result<()> {
         #[derive(Serialize)]
         struct Delivered<'a, T> {
             delivered: &'a Received,
             delivery: &'a T,
         }
         // A repeated delivery has the id of the first.
-        self.known.entry(received.delivery_id).or_default();
+        let due = timeout_seconds.map(|seconds| received.created_at.plus_seconds(seconds));
+        self.known.entry(received.delivery_id).or_default().due = due;
         self.write(&Delivered {
             delivered: received,
             delivery,
@@ -168,19 +182,25 @@ impl Log {
         })
     }
 
-    /// Notes that we no longer wait, once.
-    pub fn timed_out(&mut self, id: Uuid) -> io::Result<()> {
+    /// Notes that we no longer wait, once, and on what assumption we go on.
+    pub fn timed_out(&mut self, id: Uuid, assumption: Option<&str>) -> io::Result<()> {
         #[derive(Serialize)]
-        struct TimedOut {
+        struct TimedOut<'a> {
             timed_out: Uuid,
             at: Micros,
+            /// Null: none was given.
+            assumption: Option<&'a str>,
         }
         let known = self.known.get_mut(&id);
         if known.is_some_and(|known| std::mem::replace(&mut known.timed_out, true)) {
             return Ok(());
         }
         let at = now();
-        self.write(&TimedOut { timed_out: id, at })
+        self.write(&TimedOut {
+            timed_out: id,
+            at,
+            assumption,
+        })
     }
 
     /// One write for the whole line: several processes may keep one log.
@@ -230,13 +250,21 @@ mod tests {
         let path = directory.path().join("state/agent.log");
         let mut log = Log::open(&path).unwrap();
         let terms = json!({ "timeout_seconds": 60 });
-        log.delivered(&received(1, Micros(0)), &terms).unwrap();
-        log.delivered(&received(2, now()), &terms).unwrap();
-        log.delivered(&received(3, Micros(0)), &json!({})).unwrap();
+        log.delivered(&received(1, Micros(0)), &terms, Some(60))
+            .unwrap();
+        log.delivered(&received(2, now()), &terms, Some(60))
+            .unwrap();
+        log.delivered(&received(3, Micros(0)), &json!({}), None)
+            .unwrap();
+        let left = log.time_left(Uuid::from_u128(2)).unwrap();
+        assert!((59..=60).contains(&left.as_secs()), "{left:?}");
+        assert_eq!(log.time_left(Uuid::from_u128(1)), Some(Duration::ZERO));
+        assert_eq!(log.time_left(Uuid::from_u128(3)), None);
         // A line that was cut short costs that line alone.
         log.file.write_all(b"{\"delivered\":{\"deliv").unwrap();
         let mut log = Log::open(&path).unwrap();
-        log.delivered(&received(4, Micros(0)), &terms).unwrap();
+        log.delivered(&received(4, Micros(0)), &terms, Some(60))
+            .unwrap();
 
         let mut log = Log::open(&path).unwrap();
         assert!(!log.is_own(Uuid::from_u128(1)));
@@ -261,10 +289,11 @@ mod tests {
             let mut log = Log::open(&path).unwrap();
             log.recall().unwrap();
             if !log.is_own(Uuid::from_u128(1)) {
-                log.delivered(&received(1, Micros(0)), &json!({})).unwrap();
+                log.delivered(&received(1, Micros(0)), &json!({}), None)
+                    .unwrap();
             }
             for _ in 0..2 {
-                log.timed_out(Uuid::from_u128(1)).unwrap();
+                log.timed_out(Uuid::from_u128(1), Some("a\nb")).unwrap();
                 log.answered(&answer(1)).unwrap();
             }
         }
@@ -275,6 +304,7 @@ mod tests {
             .collect();
         assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(lines[1]["timed_out"], Uuid::from_u128(1).to_string());
+        assert_eq!(lines[1]["assumption"], "a\nb");
         assert_eq!(lines[2]["answered"]["status"], "redirected");
         assert!(text.contains("{\"amount\":12345678901234567890123}"));
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();

@@ -141,7 +141,8 @@ impl Server {
         &self.base
     }
 
-    pub(crate) fn token(&self) -> Option<&str> {
+    /// The key or token that requests carry.
+    pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 

@@ -29,7 +29,7 @@ impl Agent {
         let accounts = app.shared().accounts();
         match accounts.key_by_secret(&self.0.hash.0, app.shared().clock.now()) {
             Some(_) => Ok(()),
-            None => Err(Problem::unauthenticated()),
+            None => Err(Problem::invalid_token()),
         }
     }
 }
@@ -220,7 +220,7 @@ fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
         if peer.is_some_and(|peer| peer.local) {
             return Ok(Caller::Operator);
         }
-        return by_session(parts, app).ok_or_else(|| fail(app, peer));
+        return by_session(parts, app).ok_or_else(|| fail(app, peer, Problem::unauthenticated()));
     };
     // The same steps for every secret, known or not: hash it, look it up twice.
     let (is_bearer, hash) = sent(authorization);
@@ -245,7 +245,7 @@ fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
                 by: Proof::Token(hash),
             })))
         }
-        _ => Err(fail(app, peer)),
+        _ => Err(fail(app, peer, Problem::invalid_token())),
     }
 }
 
@@ -263,11 +263,11 @@ fn by_session(parts: &Parts, app: &App) -> Option<Caller> {
     })
 }
 
-fn fail(app: &App, peer: Option<Peer>) -> Problem {
+fn fail(app: &App, peer: Option<Peer>, problem: Problem) -> Problem {
     if let Some(peer) = peer {
         app.failures.count(peer.address);
     }
-    Problem::unauthenticated()
+    problem
 }
 
 /// A recognised caller asked for what is not theirs: refused, and on the trail.
@@ -345,7 +345,10 @@ impl FromRequestParts<App> for Agent {
                 let stream = format!("account/{name}");
                 let what = format!("{} {}", parts.method, parts.uri.path());
                 record_denial(app, name, stream, what, "person_token_refused");
-                Err(Problem::unauthenticated())
+                Err(match human.by {
+                    Proof::Token(_) => Problem::invalid_token(),
+                    Proof::Session(_) => Problem::unauthenticated(),
+                })
             }
             Caller::Operator => Err(Problem::unauthenticated()),
         }

@@ -1,5 +1,9 @@
 //! Every refusal is an RFC 9457 problem: a stable code, the field it is about,
 //! and one sentence that says what to do. A failure of ours tells nothing.
+//!
+//! The optional member `status` is left out. The samples in both WAKE documents
+//! take whatever has a `status` other than `pending` for the human's answer: a
+//! body with `"status": 404` would be handed to the agent as one.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +22,8 @@ pub struct Problem {
     detail: String,
     field: Option<&'static str>,
     retry_after_seconds: Option<u64>,
+    /// What a 401 says of the token that was sent, if one was (RFC 6750 §3.1).
+    challenge: &'static str,
     more: BTreeMap<&'static str, Box<RawValue>>,
 }
 
@@ -26,7 +32,6 @@ pub struct Problem {
 struct Body<'a> {
     r#type: &'a str,
     title: &'a str,
-    status: u16,
     code: &'a str,
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +49,7 @@ impl Problem {
             detail,
             field: None,
             retry_after_seconds: None,
+            challenge: "Bearer",
             more: BTreeMap::new(),
         }
     }
@@ -86,6 +92,14 @@ impl Problem {
         )
     }
 
+    /// The same to whoever sent a token.
+    pub fn invalid_token() -> Problem {
+        Problem {
+            challenge: "Bearer error=\"invalid_token\"",
+            ..Problem::unauthenticated()
+        }
+    }
+
     pub fn not_found() -> Problem {
         Problem::new(
             StatusCode::NOT_FOUND,
@@ -116,7 +130,6 @@ impl IntoResponse for Problem {
         let body = Body {
             r#type: "about:blank",
             title: self.status.canonical_reason().unwrap_or("Error"),
-            status: self.status.as_u16(),
             code: self.code,
             detail: &self.detail,
             field: self.field,
@@ -128,7 +141,10 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, content);
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static(self.challenge),
+            );
         }
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -209,7 +225,7 @@ impl From<Refusal> for Problem {
             Refusal::Wake(fault) => fault.into(),
             Refusal::Inbox(rejection) => rejection.into(),
             Refusal::Account(rejection) => rejection.into(),
-            Refusal::KeyGone | Refusal::PersonGone => Problem::unauthenticated(),
+            Refusal::KeyGone | Refusal::PersonGone => Problem::invalid_token(),
             Refusal::RateLimited { retry_after_seconds } => Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "rate_limited",

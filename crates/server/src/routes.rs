@@ -3,7 +3,7 @@
 use ::wake::limits;
 use axum::{
     Router,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::{MethodRouter, delete, get, post, put},
 };
@@ -636,8 +636,9 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-async fn not_found(headers: HeaderMap) -> Response {
-    to_whom(&headers, Problem::not_found()).await
+async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
+    let astray = wake::astray::problem(uri.path());
+    to_whom(&headers, astray.unwrap_or_else(Problem::not_found)).await
 }
 
 async fn wrong_method(headers: HeaderMap) -> Response {

@@ -42,10 +42,12 @@ pub enum Fault {
         "This key delivers as \"{0}\" only. Use that \"agent_id\", or the other agent's own key."
     )]
     AgentMismatch(String),
-    #[error(
-        "\"since\" must be an ISO 8601 moment with an offset, such as \"next_since\" of the last sweep."
-    )]
+    #[error("\"since\" must be an ISO 8601 moment, such as \"next_since\" of the last sweep.")]
     Since,
+    #[error(
+        "\"{0}\" contains the key that this request was sent with. Leave it out, and have the key rotated if anyone has seen it."
+    )]
+    ContainsKey(&'static str),
     #[error("\"limit\" must be an integer from 1 to 200.")]
     Limit,
     #[error("\"wait\" must be an integer from 0 to 60.")]
@@ -79,6 +81,7 @@ impl Fault {
             Fault::Webhook(fault) => fault.code(),
             Fault::Timeout => "timeout_out_of_range",
             Fault::AgentMismatch(_) => "agent_id_mismatch",
+            Fault::ContainsKey(_) => "contains_key",
             Fault::Since => "bad_since",
             Fault::Limit => "limit_out_of_range",
             Fault::Wait => "wait_out_of_range",
@@ -97,6 +100,7 @@ impl Fault {
             Fault::Webhook(_) => Some("callback_webhook"),
             Fault::Timeout => Some("timeout_seconds"),
             Fault::AgentMismatch(_) => Some("agent_id"),
+            Fault::ContainsKey(field) => Some(field),
             Fault::Since => Some("since"),
             Fault::Limit => Some("limit"),
             Fault::Wait => Some("wait"),

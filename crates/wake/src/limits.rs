@@ -2,7 +2,7 @@
 
 /// Lengths count Unicode scalar values, not bytes: people count characters.
 pub const AGENT_ID: usize = 128;
-pub const PROVIDER: usize = 64;
+pub const PROVIDER: usize = 256;
 pub const HEADLINE: usize = 120;
 pub const SUMMARY: usize = 280;
 

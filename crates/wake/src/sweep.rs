@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use crate::{Fault, Status, limits};
+use crate::{Fault, Status, limits, moment};
 
 /// Which deliveries, changed after which moment, at most how many.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Sweep {
             match name {
                 "agent_id" => sweep.agent_id = Some(value.to_owned()),
                 "status" => sweep.statuses = statuses(value)?,
-                "since" => sweep.since = Some(Micros::parse(value).ok_or(Fault::Since)?),
+                "since" => sweep.since = Some(moment::parse(value).ok_or(Fault::Since)?),
                 "limit" => {
                     sweep.limit = digits(value)
                         .and_then(|limit| usize::try_from(limit).ok())

@@ -84,9 +84,17 @@ pub enum Command {
     Response {
         /// The delivery's id, or enough of its beginning if it was delivered from here
         id: String,
-        /// Wait up to so many seconds for an answer
+        /// Wait up to so many seconds for an answer, but not past the delivery's own time
         #[arg(long, default_value_t = 0, value_name = "SECONDS")]
         wait: u64,
+        /// What you go on with if nobody answers in time; noted in your log
+        #[arg(
+            long,
+            value_name = "TEXT",
+            requires = "wait",
+            allow_hyphen_values = true
+        )]
+        assume: Option<String>,
     },
     /// Answers to many deliveries, as an agent (key in WAKE_API_KEY)
     Responses(Responses),
@@ -379,9 +387,17 @@ pub struct Deliver {
     /// The same key with the same delivery delivers once
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub idempotency_key: Option<String>,
-    /// Wait for the answer, up to so many seconds
+    /// Wait for the answer, up to so many seconds, but not past --timeout
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
+    /// What you go on with if nobody answers in time; noted in your log
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "wait",
+        allow_hyphen_values = true
+    )]
+    pub assume: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -128,6 +128,14 @@ fn variable(name: &str, what: &str) -> Result<String> {
 }
 
 impl Connection {
+    /// The key or token that requests carry.
+    pub fn token(&self) -> Option<&str> {
+        match self {
+            Connection::Server(server) => server.token(),
+            Connection::Here { token, .. } => token.as_deref(),
+        }
+    }
+
     /// Says that an address is a guess if no server runs that knows its own.
     pub fn warn_of_address(&self) {
         if matches!(self, Connection::Here { .. }) {

@@ -234,7 +234,10 @@ async fn research(mut agent: Agent) -> Result<()> {
             ),
         )?;
         let id = agent.deliver(&question).await?;
-        match agent.wait(id, PATIENCE).await? {
+        match agent
+            .wait(id, PATIENCE, Some("Hansa, which is closer"))
+            .await?
+        {
             Outcome::Answered(answer) => act("researcher, polling", &answer),
             Outcome::TimedOut => say("  researcher: no answer, going on with Hansa"),
         }

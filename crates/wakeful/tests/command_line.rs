@@ -403,6 +403,66 @@ async fn a_wait_without_an_answer_is_noted_and_is_no_approval() {
 }
 
 #[tokio::test]
+async fn waiting_ends_when_the_delivery_said_and_the_assumption_is_noted() {
+    let scene = Scene::start().await;
+    let deliver = [
+        "deliver",
+        "--agent",
+        "a",
+        "-H",
+        "Done",
+        "-s",
+        "s",
+        "--timeout",
+        "60",
+    ];
+    let output = scene.run(&deliver);
+    let id = text(&output.stdout).trim().to_owned();
+    // As if it had been delivered long ago.
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    let at = kept.find("\"created_at\":\"").unwrap() + 14;
+    let older = format!("{}2001{}", &kept[..at], &kept[at + 4..]);
+    std::fs::write(scene.log(), older).unwrap();
+    let started = std::time::Instant::now();
+    let waiting = ["--wait", "30", "--assume", "- the old prices"];
+    let output = scene.run(&[&["response", &id][..], &waiting].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    assert!(text(&output.stderr).contains("no approval"), "{output:?}");
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    assert!(
+        kept.contains("\"assumption\":\"- the old prices\""),
+        "{kept}"
+    );
+}
+
+#[tokio::test]
+async fn a_delivery_with_a_secret_in_it_is_not_sent() {
+    let scene = Scene::start().await;
+    for (flag, field) in [("-s", "summary"), ("-d", "details")] {
+        for prefix in ["wk_live_", "wk_test_", "wl_", "wld_", "wls_", "whsec_"] {
+            let secret = format!("see {prefix}{}", "aB3-_xYz".repeat(6));
+            let mut deliver = vec!["deliver", "--agent", "a", "-H", "Done", flag, &secret];
+            if flag != "-s" {
+                deliver.extend(["-s", "s"]);
+            }
+            let output = scene.run(&deliver);
+            assert_eq!(output.status.code(), Some(1), "{prefix}: {output:?}");
+            let said = text(&output.stderr);
+            assert!(said.contains(field) && !said.contains("aB3-_xYz"), "{said}");
+        }
+    }
+    assert_eq!(
+        scene
+            .house
+            .entries(&scene.ann, "delivery_received")
+            .await
+            .len(),
+        0
+    );
+}
+
+#[tokio::test]
 async fn an_item_says_whether_it_is_a_test_and_who_holds_it() {
     let scene = Scene::start().await;
     let test_key = scene.house.key_with("a", &["--test"]);

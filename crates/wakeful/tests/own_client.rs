@@ -67,7 +67,7 @@ async fn it_delivers_waits_for_the_answer_and_logs_both() {
         json!({ "status": "rejected", "feedback": "No." }),
     );
     let (outcome, answered) = tokio::join!(
-        agent.wait(id, Duration::from_secs(30)),
+        agent.wait(id, Duration::from_secs(30), None),
         house.respond(&ann, &text, answer),
     );
     assert_eq!(answered.status, 200);
@@ -88,7 +88,10 @@ async fn it_waits_no_longer_than_it_said_and_that_is_not_an_approval() {
     let (house, _) = House::start().await;
     let mut agent = agent(&house, house.key("a"));
     let id = agent.deliver(&work()).await.unwrap();
-    let outcome = agent.wait(id, Duration::from_millis(200)).await.unwrap();
+    let outcome = agent
+        .wait(id, Duration::from_millis(200), None)
+        .await
+        .unwrap();
     assert!(matches!(outcome, Outcome::TimedOut));
     assert_eq!(log(&house)[1]["timed_out"], id.to_string());
 }

@@ -2,9 +2,10 @@
 //! agents deliver: how long these take, before and meanwhile, and how much
 //! memory the server needs.
 //!
-//! The same load runs first without the attackers. All generators share one
-//! thread; `cargo xtask soak attack` pins it to one processor and the server
-//! to none.
+//! The same load runs first without the attackers. All attackers share one thread,
+//! which stands back for the one that measures: what they do to each other here
+//! is not what they do to the server. `cargo xtask soak attack` pins both to one
+//! processor and the server to none.
 
 mod attackers;
 mod load;
@@ -46,6 +47,7 @@ pub struct Plan {
 }
 
 /// Whom the server knows.
+#[derive(Clone)]
 pub struct Known {
     pub people: Vec<String>,
     pub agents: Vec<(String, String)>,
@@ -110,12 +112,39 @@ async fn measure(plan: &Plan, known: &Known, addr: SocketAddr, process: Process)
     eprintln!("{} s of attack", plan.attack.as_secs());
     let tally = Arc::new(Tally::default());
     let stop = Arc::new(AtomicBool::new(false));
-    let attack = attackers::start(known, addr, &tally, &stop, &plan.without);
+    let attack = {
+        let (known, tally, stop) = (known.clone(), Arc::clone(&tally), Arc::clone(&stop));
+        let without = plan.without.clone();
+        std::thread::spawn(move || attack(&known, addr, &tally, &stop, &without))
+    };
     let (during, memory_kib) = observe(plan.attack, &latencies, process).await?;
     stop.store(true, Ordering::Relaxed);
-    attack.iter().for_each(tokio::task::JoinHandle::abort);
+    let _ = attack.join();
     load.iter().for_each(tokio::task::JoinHandle::abort);
     report(plan, &before, &during, memory_kib, &tally)
+}
+
+/// Attacks until it is told to stop, on this thread.
+fn attack(
+    known: &Known,
+    addr: SocketAddr,
+    tally: &Arc<Tally>,
+    stop: &Arc<AtomicBool>,
+    without: &[String],
+) {
+    let _ = rustix::process::nice(19);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let Ok(runtime) = runtime else { return };
+    runtime.block_on(async {
+        let attackers = attackers::start(known, addr, tally, stop, without);
+        while !stop.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        attackers.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+    runtime.shutdown_background();
 }
 
 /// Lets time pass; gives what was measured in it, and the most memory.

@@ -1,6 +1,8 @@
 //! What a person's programs come in with: a session for the relay, and the
 //! account's own token.
 
+use std::sync::Arc;
+
 use account::{
     command::Command as Ask,
     secret::{self, Kind},
@@ -24,6 +26,7 @@ use crate::{
     },
     auth::{Human, TokenHolder},
     fields::Fields,
+    link::Right,
     pages,
 };
 
@@ -38,10 +41,12 @@ struct Session {
 /// A session for the relay: it opens that and nothing else.
 pub async fn open(State(app): State<App>, holder: TokenHolder) -> Result<Response, Problem> {
     let expires_at = app.link.session_end(app.shared().clock.now());
-    let opened = app
-        .link
-        .open_session(&holder.user.name, &holder.token_id, false)
-        .await?;
+    let name: Arc<str> = holder.user.name.as_str().into();
+    let right = Right::Client {
+        name: Arc::clone(&name),
+        token_id: holder.token_id.as_str().into(),
+    };
+    let opened = app.link.open_session(name, right, false).await?;
     let body = Session {
         session_token: opened.token,
         expires_at,

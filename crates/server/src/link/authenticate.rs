@@ -13,7 +13,7 @@ use super::{
     rooms::Room,
     seats::{Right, Seat},
 };
-use crate::{App, api::fresh};
+use crate::App;
 
 /// Somebody who may come in.
 #[derive(Debug)]
@@ -43,12 +43,12 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
         return Err(failed("Too many failures: try again later", Some(wait)));
     }
     let known = match know(app, auth).await {
-        Some(known) => known,
-        None if is_ended(auth) => {
+        Ok(known) => known,
+        Err(Unknown::Ended) => {
             let code = Code::SessionExpired;
             return Err(refused(code.sentence(), code.as_str()));
         }
-        None => return Err(fail(app, seat.address)),
+        Err(Unknown::Nobody) => return Err(fail(app, seat.address)),
     };
     if let Right::Device { agent_id, .. } = &known.right {
         let clock = app.shared().clock.now();
@@ -82,17 +82,33 @@ pub async fn authenticate(app: &App, seat: &Seat, auth: &Auth) -> Result<Admitte
     })
 }
 
-/// A person's token or session as a client, a device's own token as that
-/// device; anything else is nobody.
-async fn know(app: &App, auth: &Auth) -> Option<Known> {
-    let kind = ClientType::parse(&auth.client_type)?;
-    match (kind, &auth.api_token, &auth.session_token) {
-        (ClientType::Client, Some(token), None) => by_token(app, token).await,
-        (ClientType::Client, None, Some(token)) => by_session(app, token).await,
-        (ClientType::Device | ClientType::Firmware, Some(token), None) => {
-            by_device_token(app, token, auth.agent_id.as_deref()?)
+/// Why somebody is not let in.
+enum Unknown {
+    /// With a session that is over. A token of 256 random bits is not guessed:
+    /// one that is spelled as we spell them and not known was good once, before
+    /// a restart perhaps, and is no failure of the house it comes from.
+    Ended,
+    Nobody,
+}
+
+/// A person's token or session as a client, a device's own token or the session
+/// that it was given as that device; anything else is nobody. With both tokens
+/// the session's decides.
+async fn know(app: &App, auth: &Auth) -> Result<Known, Unknown> {
+    let kind = ClientType::parse(&auth.client_type).ok_or(Unknown::Nobody)?;
+    let device = match kind {
+        ClientType::Client => None,
+        ClientType::Device | ClientType::Firmware => {
+            Some(auth.agent_id.as_deref().ok_or(Unknown::Nobody)?)
         }
-        _ => None,
+    };
+    match (&auth.session_token, &auth.api_token, device) {
+        (Some(session), _, device) => by_session(app, session, device).await,
+        (None, Some(token), None) => by_token(app, token).await.ok_or(Unknown::Nobody),
+        (None, Some(token), Some(agent_id)) => by_device_token(app, token, agent_id)
+            .await
+            .ok_or(Unknown::Nobody),
+        (None, None, _) => Err(Unknown::Nobody),
     }
 }
 
@@ -100,67 +116,70 @@ async fn by_token(app: &App, token: &str) -> Option<Known> {
     let hash = secret::hash(token);
     let accounts = app.shared().accounts();
     let user = accounts.user_by_token(&hash)?;
-    let token_id = accounts.token_id(&hash)?;
-    let opened = app
-        .link
-        .open_session(&user.name, token_id, true)
-        .await
-        .ok()?;
     let owner: Arc<str> = user.name.as_str().into();
-    Some(Known {
-        right: Right::Client {
-            name: Arc::clone(&owner),
-            token_id: token_id.into(),
-        },
-        owner,
-        session: opened.session,
-        session_token: opened.token,
-    })
-}
-
-async fn by_session(app: &App, token: &str) -> Option<Known> {
-    let held = app.link.sessions.find(&secret::hash(token)).await?;
     let right = Right::Client {
-        name: Arc::clone(&held.name),
-        token_id: held.token_id,
+        name: Arc::clone(&owner),
+        token_id: accounts.token_id(&hash)?.into(),
     };
-    let lasts = held.session.lasts(app.link.now()) && right.still_holds(&app.shared().accounts());
-    lasts.then(|| Known {
-        right,
-        owner: held.name,
-        session: held.session,
-        session_token: token.to_owned(),
-    })
+    open(app, owner, right).await
 }
 
-fn by_device_token(app: &App, token: &str, agent_id: &str) -> Option<Known> {
+async fn by_device_token(app: &App, token: &str, agent_id: &str) -> Option<Known> {
     let accounts = app.shared().accounts();
     let agent = accounts.device_by_token(&secret::hash(token))?;
     let device = agent.link.as_ref()?;
     if agent.agent_id != agent_id {
         return None;
     }
+    let right = Right::Device {
+        agent_id: agent_id.into(),
+        token_id: device.token_id.as_str().into(),
+    };
+    open(app, agent.owner.as_str().into(), right).await
+}
+
+/// A session that nobody asked for, with which they may come back.
+async fn open(app: &App, owner: Arc<str>, right: Right) -> Option<Known> {
+    let opened = app
+        .link
+        .open_session(Arc::clone(&owner), right.clone(), true)
+        .await
+        .ok()?;
     Some(Known {
-        right: Right::Device {
-            agent_id: agent_id.into(),
-            token_id: device.token_id.as_str().into(),
-        },
-        owner: agent.owner.as_str().into(),
-        session: app.link.new_session(app.link.now()),
-        // A device comes in with its own token alone. What it is told has the
-        // same form as for everyone, and opens nothing.
-        session_token: fresh::draw(secret::Kind::LinkSession).ok()?.0,
+        right,
+        owner,
+        session: opened.session,
+        session_token: opened.token,
     })
 }
 
-/// Whether this is a session that is over. A token of 256 random bits is not
-/// guessed: one that is spelled as we spell them and not known was good once,
-/// before a restart perhaps, and is no failure of the house it comes from.
-fn is_ended(auth: &Auth) -> bool {
-    let token = auth.session_token.as_deref();
-    auth.api_token.is_none()
-        && ClientType::parse(&auth.client_type) == Some(ClientType::Client)
-        && token.is_some_and(|token| secret::Kind::LinkSession.is_spelled(token))
+/// A session that is live, of a client or of this device.
+async fn by_session(app: &App, token: &str, device: Option<&str>) -> Result<Known, Unknown> {
+    let Some(held) = app.link.sessions.find(&secret::hash(token)).await else {
+        let is_ours = secret::Kind::LinkSession.is_spelled(token);
+        return Err(if is_ours {
+            Unknown::Ended
+        } else {
+            Unknown::Nobody
+        });
+    };
+    let of_device = match &held.right {
+        Right::Client { .. } => None,
+        Right::Device { agent_id, .. } => Some(&**agent_id),
+    };
+    if of_device != device {
+        return Err(Unknown::Nobody);
+    }
+    let lasts = held.session.lasts(app.link.now());
+    if !lasts || !held.right.still_holds(&app.shared().accounts()) {
+        return Err(Unknown::Ended);
+    }
+    Ok(Known {
+        right: held.right,
+        owner: held.owner,
+        session: held.session,
+        session_token: token.to_owned(),
+    })
 }
 
 /// Not let in, for a reason that is no failure.

@@ -34,6 +34,7 @@ use trail::Micros;
 use wakelink::relay::{Limits, Lockout, Moment, Session};
 
 use crate::{App, Problem, api::fresh};
+pub use seats::Right;
 
 /// How long connections may take to end with the server.
 const GOODBYE: Duration = Duration::from_secs(3);
@@ -118,20 +119,19 @@ impl Link {
         self.rooms.is_online(owner, agent_id)
     }
 
-    /// A session for someone who was recognised by this token, and who asked
-    /// for it or not.
+    /// A session for someone with this right, who asked for it or not.
     pub async fn open_session(
         &self,
-        name: &str,
-        token_id: &str,
+        owner: Arc<str>,
+        right: seats::Right,
         unasked: bool,
     ) -> Result<Opened, Problem> {
         let now = self.now();
         let (token, hash) = fresh::draw(account::secret::Kind::LinkSession)?;
         let session = self.new_session(now);
         let held = sessions::Held {
-            name: name.into(),
-            token_id: token_id.into(),
+            owner,
+            right,
             session: Arc::clone(&session),
             unasked,
         };

@@ -1,5 +1,5 @@
 //! Session tokens: in memory, by their hashes, and never in the database. A
-//! restart ends them all, which costs a client one more authentication.
+//! restart ends them all, which costs whoever had one another authentication.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,18 +11,35 @@ use account::secret::SecretHash;
 use async_trait::async_trait;
 use wakelink::relay::{Moment, Session};
 
+use super::seats::Right;
+
 /// A session and whose it is.
 #[derive(Clone, Debug)]
 pub struct Held {
-    pub name: Arc<str>,
-    /// The token that it was opened with: the session ends with it.
-    pub token_id: Arc<str>,
+    /// The person, or the owner of the device.
+    pub owner: Arc<str>,
+    /// What it was opened with: the session ends with it.
+    pub right: Right,
     pub session: Arc<Session>,
     /// Nobody asked for it: it was given to whoever came in with another token.
     pub unasked: bool,
 }
 
+/// Among whose sessions one is counted: a device takes no room from its owner.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Holder {
+    Person(Arc<str>),
+    Device(Arc<str>),
+}
+
 impl Held {
+    fn holder(&self) -> Holder {
+        match &self.right {
+            Right::Client { name, .. } => Holder::Person(Arc::clone(name)),
+            Right::Device { agent_id, .. } => Holder::Device(Arc::clone(agent_id)),
+        }
+    }
+
     /// Whether somebody is connected with it.
     fn is_used(&self) -> bool {
         Arc::strong_count(&self.session) > 1
@@ -41,7 +58,7 @@ pub trait Sessions: Debug + Send + Sync {
 /// In this process.
 #[derive(Debug)]
 pub struct InMemory {
-    /// Of one person. One that is over makes room first, then one that nobody
+    /// Of one person or device. One that is over makes room first, then one that nobody
     /// asked for, then the oldest; one that is in use only if all are.
     most: usize,
     kept: Mutex<Kept>,
@@ -51,7 +68,7 @@ pub struct InMemory {
 struct Kept {
     by_hash: HashMap<SecretHash, Held>,
     /// Oldest first.
-    by_name: HashMap<Arc<str>, VecDeque<SecretHash>>,
+    by_holder: HashMap<Holder, VecDeque<SecretHash>>,
 }
 
 impl InMemory {
@@ -67,8 +84,8 @@ impl InMemory {
 impl Sessions for InMemory {
     async fn keep(&self, hash: SecretHash, held: Held, now: Moment) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let Kept { by_hash, by_name } = &mut *kept;
-        let own = by_name.entry(Arc::clone(&held.name)).or_default();
+        let Kept { by_hash, by_holder } = &mut *kept;
+        let own = by_holder.entry(held.holder()).or_default();
         own.retain(|hash| {
             let lasts = by_hash
                 .get(hash)
@@ -101,13 +118,11 @@ impl Sessions for InMemory {
 
     async fn end(&self, hash: &SecretHash, name: &str) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept
-            .by_hash
-            .get(hash)
-            .is_some_and(|held| *held.name == *name)
-        {
+        let holder = Holder::Person(name.into());
+        let held = kept.by_hash.get(hash);
+        if held.is_some_and(|held| held.holder() == holder) {
             kept.by_hash.remove(hash);
-            if let Some(own) = kept.by_name.get_mut(name) {
+            if let Some(own) = kept.by_holder.get_mut(&holder) {
                 own.retain(|one| one != hash);
             }
         }
@@ -120,8 +135,11 @@ mod tests {
 
     fn held(name: &str, seconds: u64) -> Held {
         Held {
-            name: name.into(),
-            token_id: "tok".into(),
+            owner: name.into(),
+            right: Right::Client {
+                name: name.into(),
+                token_id: "tok".into(),
+            },
             session: Arc::new(Session::new(10, Moment(0).plus_seconds(seconds))),
             unasked: false,
         }
@@ -182,6 +200,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_device_takes_no_room_from_its_owner() {
+        let sessions = InMemory::new(2);
+        let now = Moment(0);
+        sessions.keep([9; 32], held("ann", 60), now).await;
+        for n in 0..3 {
+            let right = Right::Device {
+                agent_id: "ann".into(),
+                token_id: "tok".into(),
+            };
+            let held = Held {
+                right,
+                ..held("ann", 60)
+            };
+            sessions.keep([n; 32], held, now).await;
+        }
+        assert!(sessions.find(&[0; 32]).await.is_none());
+        for there in [1, 2, 9] {
+            assert!(sessions.find(&[there; 32]).await.is_some());
+        }
+    }
+
+    #[tokio::test]
     async fn those_that_are_over_are_forgotten() {
         let sessions = InMemory::new(100);
         for n in 0..3 {
@@ -191,6 +231,6 @@ mod tests {
         sessions.keep([7; 32], held("ann", 120), later).await;
         let kept = sessions.kept.lock().unwrap();
         assert_eq!(kept.by_hash.len(), 1);
-        assert_eq!(kept.by_name["ann"].len(), 1);
+        assert_eq!(kept.by_holder[&Holder::Person("ann".into())].len(), 1);
     }
 }

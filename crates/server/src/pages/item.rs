@@ -36,6 +36,9 @@ const BESIDE: usize = 8;
 /// Deliveries looked at for them, of those that changed last.
 const CHANGED: usize = 30;
 
+/// Characters of the provider's name that are shown: an agent may write more.
+const PROVIDER_SHOWN: usize = 64;
+
 /// An item with its content.
 pub struct Item {
     pub row: Row,
@@ -181,7 +184,7 @@ fn heading(item: &Item, now: Micros) -> Markup {
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
             bdi .agent { (show::text(&item.row.agent_id)) }
             ", which says it is "
-            bdi .own title="In the agent's own words" { (show::text(&delivery.provider)) } " "
+            bdi .own title="In the agent's own words" { (show::text(&show::plain_excerpt(&delivery.provider, PROVIDER_SHOWN))) } " "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }

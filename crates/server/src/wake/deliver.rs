@@ -1,6 +1,6 @@
 //! `POST /wake/v1/deliver`: 201 means that it is durable.
 
-use ::wake::{Fault, NewDelivery, limits, response::Receipt};
+use ::wake::{Fault, NewDelivery, limits, response::Receipt, secret};
 use axum::{
     body::Body,
     extract::State,
@@ -35,6 +35,9 @@ pub async fn deliver(
     .await?;
     let idempotency_key = idempotency_key(&headers)?;
     let delivery = NewDelivery::parse(&bytes, max_details)?;
+    if let Some(field) = own_key(&headers).and_then(|key| secret::field_with_this(&bytes, key)) {
+        return Err(Fault::ContainsKey(named(&field)).into());
+    }
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));
     let key_id = key.key_id;
     let command = Command::Deliver(Deliver {
@@ -63,6 +66,27 @@ pub async fn deliver(
             Err(refusal.into())
         }
     }
+}
+
+/// The key that this request was sent with.
+fn own_key(headers: &HeaderMap) -> Option<&str> {
+    let authorization = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (_, key) = authorization.split_once(' ')?;
+    Some(key.trim_start()).filter(|key| !key.is_empty())
+}
+
+/// A field by the name that we have for it; what we do not know is the body's.
+fn named(field: &str) -> &'static str {
+    let known = [
+        "agent_id",
+        "provider",
+        "headline",
+        "summary",
+        "details",
+        "callback_webhook",
+    ];
+    let name = known.into_iter().find(|known| *known == field);
+    name.unwrap_or("body")
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {

@@ -1,5 +1,6 @@
 //! The WAKE door: `/wake/v1`, for agents and their keys.
 
+pub mod astray;
 mod deliver;
 mod response;
 mod responses;

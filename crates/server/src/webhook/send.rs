@@ -75,6 +75,8 @@ fn client(rule: &AllowRule) -> Result<Client, String> {
         .no_proxy()
         .https_only(true)
         .pool_max_idle_per_host(0)
+        // As the WAKE documents spell them: some receivers look at the letters.
+        .http1_title_case_headers()
         .user_agent(concat!("wakeful/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(Guard::of(rule));
     if let Some(pem) = &rule.ca_pem {

@@ -53,7 +53,15 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
         .map(|key| ("idempotency-key", key))
         .into_iter()
         .collect();
-    let bytes = Some(serde_json::to_vec(&body)?);
+    let bytes = serde_json::to_vec(&body)?;
+    if let Some(field) = client::secret_in(&bytes, connection.token()) {
+        connection.close().await;
+        say(&format!(
+            "Not sent: \"{field}\" contains a key, a token or a webhook secret. Leave it out."
+        ));
+        return Ok(Ending::Refused);
+    }
+    let bytes = Some(bytes);
     let reply = request(&connection, "POST", "/wake/v1/deliver", &headers, bytes).await;
     connection.close().await;
     let reply = match reply? {
@@ -62,14 +70,14 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
     };
     let received: Received = read(&reply)?;
     let id = received.delivery_id.to_string();
-    log.delivered(&received, &body)
+    log.delivered(&received, &body, body.timeout_seconds)
         .with_context(|| format!("delivered as {id}, but could not keep the log"))?;
     match place.json {
         true => print_body(&reply.body),
         false => print(&id),
     }
     match deliver.wait {
-        Some(wait) => response(place, &id, wait).await,
+        Some(wait) => response(place, &id, wait, deliver.assume.as_deref()).await,
         None => Ok(Ending::Done),
     }
 }
@@ -127,10 +135,10 @@ fn recall_log() -> Result<Log> {
 }
 
 /// Notes how it stands with a delivery: answered, or no longer waited for.
-fn keep(log: &mut Log, answer: &Answer, waited: bool) -> Result<()> {
+fn keep(log: &mut Log, answer: &Answer, waited: bool, assume: Option<&str>) -> Result<()> {
     let id = answer.delivery_id;
     match answer.status {
-        Status::Pending if waited || log.is_overdue(id) => log.timed_out(id),
+        Status::Pending if waited || log.is_overdue(id) => log.timed_out(id, assume),
         Status::Pending => Ok(()),
         _ => log.answered(answer),
     }
@@ -185,7 +193,7 @@ fn find_own(log: &Log, text: &str) -> Result<std::result::Result<String, Ending>
     Ok(named.map(|named| named.id))
 }
 
-pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
+pub async fn response(place: &Place, id: &str, wait: u64, assume: Option<&str>) -> Result<Ending> {
     let mut log = recall_log()?;
     let id = match find_own(&log, id)? {
         Ok(id) => id,
@@ -193,7 +201,9 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
     };
     let id = id.as_str();
     let connection = connect(place, As::Agent).await?;
-    let mut left = wait;
+    // Whoever said how long they wait does not wait longer.
+    let own = Uuid::try_parse(id).ok().and_then(|id| log.time_left(id));
+    let mut left = own.map_or(wait, |own| wait.min(own.as_millis().div_ceil(1000) as u64));
     let (reply, answer) = loop {
         let now = left.min(wake::limits::WAIT_SECONDS);
         let path = format!("/wake/v1/response/{}?wait={now}", encode(id));
@@ -214,15 +224,18 @@ pub async fn response(place: &Place, id: &str, wait: u64) -> Result<Ending> {
     if Uuid::try_parse(id).ok() != Some(answer.delivery_id) {
         bail!("the server answered for another delivery than {id}: do not act on it");
     }
-    keep(&mut log, &answer, wait > 0)?;
+    keep(&mut log, &answer, wait > 0, assume)?;
     match place.json {
         true => print_body(&reply.body),
         false => show_answer(&answer),
     }
     if wait > 0 && answer.status == Status::Pending {
-        say(
-            "No answer in time: go on with your best assumptions and document them. This is no approval.",
-        );
+        match assume {
+            Some(_) => say("No answer in time: go on with what you assumed. This is no approval."),
+            None => say(
+                "No answer in time: go on with your best assumptions and document them. This is no approval.",
+            ),
+        }
     }
     warn_of_foreign(&log, std::slice::from_ref(&answer))?;
     Ok(Ending::Done)
@@ -266,7 +279,7 @@ pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
     let page: Page = read(&reply)?;
     for answer in &page.deliveries {
         if log.is_own(answer.delivery_id) {
-            keep(&mut log, answer, false)?;
+            keep(&mut log, answer, false, None)?;
         }
     }
     match place.json {

@@ -32,7 +32,9 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Rate(rate) => admin::rate(&place, rate).await,
         Command::Retention(retention) => admin::retention(&place, retention).await,
         Command::Deliver(deliver) => agent::deliver(&place, deliver).await,
-        Command::Response { id, wait } => agent::response(&place, &id, wait).await,
+        Command::Response { id, wait, assume } => {
+            agent::response(&place, &id, wait, assume.as_deref()).await
+        }
         Command::Responses(responses) => agent::responses(&place, responses).await,
         Command::Inbox(inbox) => human::inbox(&place, inbox).await,
         Command::Respond(respond) => human::respond(&place, respond).await,

@@ -61,7 +61,11 @@ async fn unknown_malformed_and_revoked_keys_are_told_the_same() {
                 )
                 .await;
             answer.is_problem(401, "unauthenticated", None);
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            let challenge = match authorization {
+                None => "Bearer",
+                Some(_) => "Bearer error=\"invalid_token\"",
+            };
+            assert_eq!(answer.header("www-authenticate"), Some(challenge));
             said.insert(told(&answer));
         }
     }

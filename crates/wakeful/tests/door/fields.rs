@@ -139,7 +139,7 @@ async fn lengths_count_characters_and_not_bytes() {
     let key = house.key(&agent);
     for (field, max) in [
         ("agent_id", 128),
-        ("provider", 64),
+        ("provider", 256),
         ("headline", 120),
         ("summary", 280),
     ] {

@@ -11,6 +11,7 @@ mod callers;
 mod exact;
 mod fields;
 mod holds;
+mod letter;
 mod rates;
 mod repeats;
 

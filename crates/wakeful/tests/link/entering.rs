@@ -122,11 +122,71 @@ async fn a_device_comes_in_with_its_own_token_as_device_or_as_firmware() {
         let (_, answer) = scene.enter(auth).await;
         assert_eq!(answer["status"], "authenticated", "{answer}");
         assert_eq!(answer["max_requests"], 10000);
-        // What a device is told as its session opens nothing.
+        // What a device is told as its session opens nothing to a client.
         let session = answer["session_token"].as_str().unwrap();
         for auth in [by_session(session), by_token(session)] {
             let (_, answer) = scene.enter(auth).await;
             assert_eq!(answer["status"], "failed");
+        }
+    }
+}
+
+/// A device that comes back with the session it was given.
+fn as_device_again(agent_id: &str, session: &str) -> Value {
+    json!({
+        "type": "auth", "client_type": "device", "agent_id": agent_id, "session_token": session
+    })
+}
+
+#[tokio::test]
+async fn a_device_comes_back_with_its_session_until_its_token_is_rotated() {
+    let scene = Scene::start().await;
+    let device = scene.device(&scene.ann, "lamp").await;
+    scene.device(&scene.ann, "door").await;
+    let (mut wire, answer) = scene.enter(as_device(&device)).await;
+    let session = answer["session_token"].as_str().unwrap().to_owned();
+    wire.say(json!({ "sid": "x" })).await;
+    wire.is_told("UNKNOWN_SESSION", None).await;
+    let (_, again) = scene.enter(as_device_again("lamp", &session)).await;
+    assert_eq!(again["status"], "authenticated", "{again}");
+    assert_eq!(again["session_token"], session);
+    assert_eq!(again["max_requests"], 9999);
+    // As itself alone.
+    let (_, other) = scene.enter(as_device_again("door", &session)).await;
+    assert_eq!(
+        (&other["status"], &other["error"]),
+        (&json!("failed"), &json!("Invalid token"))
+    );
+    let path = "/api/v1/agents/lamp/rotate-token";
+    let rotated = scene.house.post(path, &scene.ann, json!({})).await;
+    assert!(rotated.status.is_success(), "{}", rotated.text());
+    let (_, ended) = scene.enter(as_device_again("lamp", &session)).await;
+    assert_eq!(ended["code"], "SESSION_EXPIRED", "{ended}");
+}
+
+#[tokio::test]
+async fn with_both_tokens_the_session_decides_and_one_that_ended_is_no_failure() {
+    let scene = Scene::start().await;
+    let device = scene.device(&scene.ann, "lamp").await;
+    let (_, answer) = scene.enter(by_token(&scene.ann)).await;
+    let session = answer["session_token"].as_str().unwrap();
+    let both = |session: &str, token: &str| {
+        let mut auth = by_session(session);
+        auth["api_token"] = token.into();
+        auth
+    };
+    for token in [scene.ann.as_str(), "wl_unknown"] {
+        let (_, answer) = scene.enter(both(session, token)).await;
+        assert_eq!(answer["session_token"], session, "{answer}");
+    }
+    let ended = format!("wls_{}", "A".repeat(43));
+    let mut as_device = as_device(&device);
+    as_device["session_token"] = ended.as_str().into();
+    // More often than failures are allowed.
+    for _ in 0..6 {
+        for auth in [both(&ended, &scene.ann), as_device.clone()] {
+            let (_, answer) = scene.enter(auth).await;
+            assert_eq!(answer["code"], "SESSION_EXPIRED", "{answer}");
         }
     }
 }
@@ -163,7 +223,7 @@ async fn anything_else_fails_with_1008() {
         json!({ "client_type": "client", "api_token": session }),
         json!({ "client_type": "client", "session_token": scene.ann }),
         json!({ "client_type": "client", "session_token": "wls_unknown" }),
-        json!({ "client_type": "client", "session_token": session, "api_token": scene.ann }),
+        json!({ "client_type": "client", "session_token": "wls_unknown", "api_token": scene.ann }),
         json!({ "client_type": "client", "api_token": device.token, "agent_id": "lamp" }),
         json!({ "client_type": "device", "api_token": scene.ann, "agent_id": "lamp" }),
         json!({ "client_type": "device", "session_token": session, "agent_id": "lamp" }),

@@ -352,7 +352,7 @@ async fn a_browser_is_told_on_a_page_and_a_program_as_a_problem() {
             .house
             .raw(method, path, &[("accept", "*/*")], "")
             .await;
-        assert_eq!(problem.json()["status"], status);
+        assert_eq!(problem.json().get("status"), None);
     }
 }
 

@@ -228,8 +228,8 @@ async fn bad_parameters_are_refused_by_name() {
         ("status=approved,", "unknown_value", "status"),
         ("status=Approved", "unknown_value", "status"),
         ("since=yesterday", "bad_since", "since"),
-        ("since=2026-03-08", "bad_since", "since"),
-        ("since=2026-03-08T11:55:00", "bad_since", "since"),
+        ("since=2026-03", "bad_since", "since"),
+        ("since=2026-03-08T11", "bad_since", "since"),
         ("since=1700000000", "bad_since", "since"),
     ] {
         let answer = house
