@@ -629,8 +629,11 @@ async fn together(
                         a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
                         span .about {
                             // How it stands says also why an answer was not taken.
-                            @if let Some(fault) = fault.as_ref().filter(|_| item.is_open()) { span .fault { (fault) } " " }
-                            (standing(item, signed))
+                            @match fault {
+                                Some(fault) if item.is_open() => { span .fault { (fault) } " " (standing(item, signed)) }
+                                Some(_) => span .fault { (standing(item, signed)) },
+                                None => (standing(item, signed)),
+                            }
                         }
                     }
                 }

@@ -65,7 +65,10 @@ async fn a_person_has_so_many_streams(way: Way) {
     // Others have their own, and whoever closes one may open another.
     assert!(open(&house, &ann).1.starts_with("HTTP/1.1 200"));
     drop(open_ones.pop());
+    // A proxy may notice that one is gone when there is something to say.
+    let key = house.key_with("a", &["--rate", "1000000/10000"]);
     crate::harness::eventually(&format!("{way:?}: there is room again"), || async {
+        house.deliver(&key, "a", json!({})).await;
         open(&house, &bob).1.starts_with("HTTP/1.1 200")
     })
     .await;

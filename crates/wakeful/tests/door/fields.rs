@@ -209,7 +209,7 @@ async fn the_schema_is_served_to_anyone_and_says_the_same_limits() {
         Some("application/schema+json")
     );
     let text = answer.json().to_string();
-    for limit in [128, 64, 120, 280] {
+    for limit in [128, 256, 120, 280] {
         assert!(text.contains(&format!("\"maxLength\":{limit}")), "{limit}");
     }
     for field in REQUIRED {

@@ -90,7 +90,6 @@ async fn unknown_paths_and_methods_are_problems_too() {
         "/nothing",
         "/wake/v1",
         "/wake/v1/",
-        "/wake/v1/deliver/",
         "/wake/v2/deliver",
         "/api/v1/",
         "/wake/v1/response/",
@@ -102,6 +101,8 @@ async fn unknown_paths_and_methods_are_problems_too() {
             .await
             .is_problem(404, "not_found", None);
     }
+    let slash = house.get("/wake/v1/deliver/", &ann).await;
+    slash.is_problem(404, "wrong_address", None);
     for (method, path) in [
         ("GET", "/wake/v1/deliver"),
         ("PUT", "/wake/v1/deliver"),

@@ -352,13 +352,17 @@ document.addEventListener("submit", ({ target }) => {
 
 // One at a time: a key that is held down answers nothing twice.
 let busy = false;
+// Answers of this tab that are on their way: the log may tell of them first.
+const sending = new Set();
 
 async function answer(row, status) {
   if (chosen().length) return $(`#many button[value="${status}"]`)?.click();
   if (!row) return;
   busy = true;
   const until = Date.now() + HELD_MS;
+  sending.add(row.dataset.id);
   const sent = await send(`/api/v1/inbox/${row.dataset.id}/respond`, { status, hold_seconds: HELD_MS / 1000 });
+  sending.delete(row.dataset.id);
   busy = false;
   if (!sent.ok) return refused(sent, "That did not work.");
   hold(row.dataset.id, headline(row), status, until);
@@ -622,7 +626,7 @@ function renewRow(id, next) {
   const which = `#list .row[data-id="${CSS.escape(id ?? "")}"]`;
   const now = $(which, next);
   // One's own answer that can be undone keeps its row out of sight.
-  if (!now || held().some((one) => one.id === id)) return;
+  if (!now || sending.has(id) || held().some((one) => one.id === id)) return;
   left.get(id)?.();
   const row = $(which);
   if (!row) {
@@ -656,7 +660,7 @@ function awaitReturn() {
 }
 
 function answeredElsewhere(kind, { delivery_id, by, status }, time) {
-  const own = kind === "answer_held" && held().some((one) => one.id === delivery_id);
+  const own = kind === "answer_held" && (sending.has(delivery_id) || held().some((one) => one.id === delivery_id));
   if (kind === "answer_undone" && undoing.get(delivery_id)) undoing.set(delivery_id, undoing.get(delivery_id) - 1);
   else if (kind === "answer_undone") {
     drop(delivery_id);
@@ -670,6 +674,8 @@ function answeredElsewhere(kind, { delivery_id, by, status }, time) {
   }
   const item = $(".item");
   const drafted = item?.hasAttribute("data-draft");
+  // A page with a refused answer says itself who holds one.
+  if (drafted && kind === "answer_held" && $(".item .standing:not(#meanwhile)")) return;
   const waits = item?.dataset.open === "true" || $(".standing[data-until]") || drafted;
   if (waits && !leaving && item.dataset.id === delivery_id) {
     if (drafted || writes()) {
