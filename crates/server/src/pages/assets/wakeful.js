@@ -680,7 +680,7 @@ function answeredElsewhere(kind, { delivery_id, by, status }, time) {
   if (waits && !leaving && item.dataset.id === delivery_id) {
     if (drafted || writes()) {
       // What the page said of it when it was loaded is over.
-      for (const old of all('.item [role="alert"], .item .standing:not(#meanwhile)')) old.remove();
+      for (const old of all(".item .standing:not(#meanwhile)")) old.remove();
       standing(kind === "answer_undone" ? `${by} took the answer back.` : `${by} ${status} this${kind === "answer_held" ? ", and may still undo it" : ""}.`);
       answered = kind !== "answer_undone";
       offer();
@@ -712,7 +712,8 @@ function gone(row, words) {
 
 // Above the form, while one still writes in it.
 function standing(text) {
-  let box = $("#meanwhile");
+  // Where an answer was refused, in the place of what was said then.
+  let box = $("#meanwhile") ?? $('.item [role="alert"]');
   if (!box) {
     box = document.createElement("p");
     box.id = "meanwhile";
