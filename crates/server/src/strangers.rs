@@ -79,7 +79,7 @@ impl Strangers {
 }
 
 impl Place {
-    /// Is told when the place was given to another.
+    /// Notified when the place is given to another request.
     pub fn leave(&self) -> Arc<Notify> {
         Arc::clone(&self.leave)
     }

@@ -54,7 +54,7 @@ impl Visit {
         self.hold(Some(Place::Stranger(place)));
     }
 
-    /// Is told when a stranger's place was given to another.
+    /// Notified when a stranger's place is given to another request.
     pub fn leave(&self) -> Option<Arc<Notify>> {
         let place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
         match &*place {

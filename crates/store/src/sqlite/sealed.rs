@@ -97,9 +97,9 @@ fn code(seal: &RowSeal, context: &Context<'_>) -> rusqlite::Result<[u8; 16]> {
 /// Gives every row of these tables its code, whatever it had.
 ///
 /// This trusts the rows as they are. It happens once to a database of a version
-/// before the codes: what was changed in these tables before that stays
-/// unnoticed, as it was before. It happens again where a backup is restored
-/// without the key that its rows were sealed with.
+/// before the codes, and again where a backup is restored without the key that
+/// its rows were sealed with. Views are then rebuilt from the trail; a change that
+/// was made before to any other of these tables stays unnoticed.
 pub fn seal(transaction: &Transaction<'_>, key: &RowSeal, tables: &[&str]) -> rusqlite::Result<()> {
     for (table, columns) in TABLES.iter().filter(|(name, _)| tables.contains(name)) {
         let columns = columns.join(", ");
