@@ -4,11 +4,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
+use arc_swap::{ArcSwap, Guard};
 use store::Store;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
@@ -21,8 +22,8 @@ pub struct Shared {
     pub clock: Clock,
     pub vault: Vault,
     pub keys: Keys,
-    accounts: RwLock<Arc<account::State>>,
-    agents: RwLock<Arc<Agents>>,
+    accounts: ArcSwap<account::State>,
+    agents: ArcSwap<Agents>,
     size: watch::Sender<u64>,
     waiting: Waiting,
     /// Rung when a callback may be due.
@@ -93,8 +94,8 @@ impl Shared {
             clock,
             vault,
             keys,
-            accounts: RwLock::default(),
-            agents: RwLock::default(),
+            accounts: ArcSwap::default(),
+            agents: ArcSwap::default(),
             size: watch::Sender::new(0),
             waiting: Waiting::default(),
             callbacks: Notify::new(),
@@ -102,24 +103,22 @@ impl Shared {
         }
     }
 
-    pub fn accounts(&self) -> Arc<account::State> {
-        Arc::clone(&self.accounts.read().unwrap_or_else(PoisonError::into_inner))
+    /// As they are now. Every request asks: nobody waits for another here.
+    pub fn accounts(&self) -> Guard<Arc<account::State>> {
+        self.accounts.load()
     }
 
-    pub fn agents(&self) -> Arc<Agents> {
-        Arc::clone(&self.agents.read().unwrap_or_else(PoisonError::into_inner))
+    pub fn agents(&self) -> Guard<Arc<Agents>> {
+        self.agents.load()
     }
 
     pub(crate) fn publish_accounts(&self, accounts: Arc<account::State>) {
-        *self
-            .accounts
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = accounts;
+        self.accounts.store(accounts);
     }
 
     pub(crate) fn publish_agents(&self, agents: &Arc<Agents>) {
         if !Arc::ptr_eq(&self.agents(), agents) {
-            *self.agents.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(agents);
+            self.agents.store(Arc::clone(agents));
         }
     }
 

@@ -13,7 +13,7 @@ use store::{
     Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow,
     SubtreeRow,
 };
-use trail::{Checkpoint, Draft, Micros, Part, entry::FACTS, merkle};
+use trail::{Checkpoint, Draft, Hash, Micros, Part, entry::FACTS, merkle};
 use uuid::Uuid;
 
 use crate::{
@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         let event = event.into();
         let time = self.now.max(Micros(self.core.last_time.0 + 1));
         let position = self.core.frontier.size();
-        let mut row = self.take_stream(stream);
+        let (no, head, next_seq, last) = self.touch_stream(stream);
         let has_content = !content.is_empty();
         let facts = Part {
             name: Cow::Borrowed(FACTS),
@@ -123,7 +123,7 @@ impl<'a> Stage<'a> {
             local: None,
             parts,
         };
-        let sealed = draft.seal(row.head, row.next_seq);
+        let sealed = draft.seal(head, next_seq);
         let subtrees = &mut self.subtrees;
         self.core
             .frontier
@@ -138,30 +138,31 @@ impl<'a> Stage<'a> {
             .collect::<Result<_, _>>()?;
         self.entries.push(EntryRow {
             position,
-            stream: row.no,
+            stream: no,
             seq: sealed.seq,
-            prev: row.last,
+            prev: last,
             header: sealed.header,
             entry_hash: sealed.entry_hash,
             facts_salt: facts.salt,
             facts: facts.bytes,
             parts,
         });
+        let core = &mut *self.core;
+        let row = core.streams.get_mut(stream).expect("it was touched");
         row.head = Some(sealed.entry_hash);
         row.next_seq += 1;
         row.last = Some(position);
         self.views.project(
             &event,
-            &mut row,
-            &mut self.core.accounts,
+            row,
+            &mut core.accounts,
             At {
                 position,
                 time,
                 has_content,
             },
         );
-        self.core.last_time = time;
-        self.core.streams.insert(stream.to_owned(), row);
+        core.last_time = time;
         Ok((position, time))
     }
 
@@ -178,26 +179,36 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The stream's row, out of the cache; a new one if there is none.
-    fn take_stream(&mut self, name: &str) -> StreamRow {
+    /// The end of a stream, which is among those to write: its number, its head,
+    /// the number of its next entry and where its last one is. It begins here if
+    /// there is none.
+    fn touch_stream(&mut self, name: &str) -> (u64, Option<Hash>, u64, Option<u64>) {
         if !self.touched_streams.contains(name) {
             self.touched_streams.insert(name.to_owned());
+            self.begin_stream(name);
         }
-        self.core.streams.remove(name).unwrap_or_else(|| {
-            let no = self.core.next_stream;
-            self.core.next_stream += 1;
-            if let Some(agent_id) = name.strip_prefix("agent/") {
-                Arc::make_mut(&mut self.core.agents).insert(no, agent_id);
-            }
-            StreamRow {
-                no,
-                name: name.to_owned(),
-                next_seq: 0,
-                head: None,
-                last: None,
-                lanes: Default::default(),
-            }
-        })
+        let row = &self.core.streams[name];
+        (row.no, row.head, row.next_seq, row.last)
+    }
+
+    fn begin_stream(&mut self, name: &str) {
+        if self.core.streams.contains_key(name) {
+            return;
+        }
+        let no = self.core.next_stream;
+        self.core.next_stream += 1;
+        if let Some(agent_id) = name.strip_prefix("agent/") {
+            Arc::make_mut(&mut self.core.agents).insert(no, agent_id);
+        }
+        let row = StreamRow {
+            no,
+            name: name.to_owned(),
+            next_seq: 0,
+            head: None,
+            last: None,
+            lanes: Default::default(),
+        };
+        self.core.streams.insert(name.to_owned(), row);
     }
 
     /// A random id for a delivery (WAKE white paper §5.1).

@@ -15,7 +15,7 @@ use crate::{
     App, Problem,
     pages::{self, Signed},
     transport::Peer,
-    visit,
+    visit::{self, Visit},
 };
 
 /// An agent, by its key.
@@ -215,7 +215,7 @@ fn sent(authorization: &HeaderValue) -> (bool, SecretHash) {
 }
 
 fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
-    let peer = parts.extensions.get::<Peer>().copied();
+    let peer = Visit::peer(parts);
     let Some(authorization) = parts.headers.get(header::AUTHORIZATION) else {
         if peer.is_some_and(|peer| peer.local) {
             return Ok(Caller::Operator);

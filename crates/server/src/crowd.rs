@@ -129,6 +129,7 @@ struct Signals {
     looked_at: AtomicBool,
     /// Requests that are being answered.
     asking: AtomicUsize,
+    must_leave: AtomicBool,
     leave: Notify,
 }
 
@@ -279,6 +280,7 @@ impl Here {
 
     fn send_away(&mut self, id: u64) {
         if let Some(stranger) = self.remove_stranger(id) {
+            stranger.signals.must_leave.store(true, Ordering::Release);
             stranger.signals.leave.notify_one();
         }
     }
@@ -311,6 +313,11 @@ impl Guest {
     /// Ends when the connection must make room for another.
     pub async fn sent_away(&self) {
         self.signals.leave.notified().await;
+    }
+
+    /// Whether that is so by now.
+    pub fn must_leave(&self) -> bool {
+        self.signals.must_leave.load(Ordering::Acquire)
     }
 
     /// Says that what had arrived by now was looked at.

@@ -169,11 +169,7 @@ async fn listen_within<L, S>(
             if first.is_ready() {
                 return;
             }
-            tokio::select! {
-                biased;
-                () = &mut served => {}
-                () = guest.sent_away() => {}
-            }
+            unless(served, guest.sent_away(), || guest.must_leave()).await;
         });
     }
     drop((listener, stopped));
@@ -293,13 +289,37 @@ async fn drive<C: Future>(
     mut stopped: watch::Receiver<()>,
 ) {
     let mut connection = std::pin::pin!(connection);
-    tokio::select! {
-        biased;
-        // A client that goes away in the middle is ordinary.
-        _ = connection.as_mut() => return,
-        _ = stopped.changed() => finish(connection.as_mut()),
+    let stopping = stopped.clone();
+    let has_stopped = || stopping.has_changed().unwrap_or(true);
+    // A client that goes away in the middle is ordinary.
+    let ended = unless(connection.as_mut(), stopped.changed(), has_stopped).await;
+    if ended.is_none() {
+        finish(connection.as_mut());
+        let _ = connection.await;
     }
-    let _ = connection.await;
+}
+
+/// What `often` gives, which is woken with every request, unless `once` ends
+/// before it. To look at that one each time cost as much as finding the route;
+/// it is looked at first, so that it wakes this task, and when it `has_ended`.
+async fn unless<F: Future>(
+    mut often: Pin<&mut F>,
+    once: impl Future,
+    has_ended: impl Fn() -> bool,
+) -> Option<F::Output> {
+    let mut once = std::pin::pin!(once);
+    let mut will_wake = false;
+    poll_fn(|context| {
+        if let Poll::Ready(output) = often.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        if will_wake && !has_ended() {
+            return Poll::Pending;
+        }
+        will_wake = true;
+        once.as_mut().poll(context).map(|_| None)
+    })
+    .await
 }
 
 /// The timer of one connection. hyper asks for a new sleep with every request

@@ -147,8 +147,9 @@ fn answer(
     Error = std::convert::Infallible,
     Future: Send,
 > + Send {
+    let door = Arc::new(door);
     service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let door = door.clone();
+        let door = Arc::clone(&door);
         async move { Ok(door.answer(request.map(Body::new)).await) }
     })
 }

@@ -46,8 +46,7 @@ impl FromRequestParts<App> for Peer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Peer, Problem> {
-        let peer = parts.extensions.get::<Peer>().copied();
-        peer.ok_or_else(Problem::internal)
+        Visit::peer(parts).ok_or_else(Problem::internal)
     }
 }
 
@@ -83,7 +82,7 @@ impl Door {
         }
     }
 
-    pub async fn answer(mut self, mut request: Request) -> Response {
+    pub async fn answer(&self, mut request: Request) -> Response {
         let started = Instant::now();
         let key = pages::in_address::take(&mut request);
         let route = Route::of(request.uri().path());
@@ -91,12 +90,11 @@ impl Door {
         let https = self.is_https(request.headers());
         let framed = one_framing(&request).and_then(|()| one_host(&request));
         let ambiguous = framed.is_err();
-        let visit = Visit::on(self.guest.as_ref());
         let peer = framed.and_then(|()| self.peer(&request));
         let mut response = match peer {
             Ok(peer) => {
+                let visit = Visit::of(peer, self.guest.as_ref());
                 self.enter(&visit, peer, &request);
-                request.extensions_mut().insert(peer);
                 request.extensions_mut().insert(visit.clone());
                 self.route(request, &visit).await
             }
@@ -159,9 +157,9 @@ impl Door {
     }
 
     /// The answer of the routes, unless a stranger has to make room for another.
-    async fn route(&mut self, request: Request, visit: &Visit) -> Response {
+    async fn route(&self, request: Request, visit: &Visit) -> Response {
         let leave = visit.leave();
-        let answer = self.router.call(request);
+        let answer = self.router.clone().call(request);
         let Some(leave) = leave else {
             let Ok(response) = answer.await;
             return response;

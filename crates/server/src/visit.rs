@@ -14,6 +14,7 @@ use crate::{
     crowd::{Asking, Guest, Owner},
     limits::is_write,
     strangers,
+    transport::Peer,
 };
 
 /// Goes with the request as an extension, and ends with its answer.
@@ -22,6 +23,7 @@ pub struct Visit(Arc<Held>);
 
 #[derive(Debug, Default)]
 struct Held {
+    peer: Option<Peer>,
     guest: Option<Arc<Guest>>,
     _asking: Option<Asking>,
     place: Mutex<Option<Place>>,
@@ -35,9 +37,10 @@ enum Place {
 }
 
 impl Visit {
-    /// A request on this connection.
-    pub fn on(guest: Option<&Arc<Guest>>) -> Visit {
+    /// A request of this peer, on this connection.
+    pub fn of(peer: Peer, guest: Option<&Arc<Guest>>) -> Visit {
         Visit(Arc::new(Held {
+            peer: Some(peer),
             guest: guest.cloned(),
             _asking: guest.map(|guest| guest.asks()),
             place: Mutex::default(),
@@ -68,7 +71,12 @@ impl Visit {
         self.hold(None);
     }
 
-    fn of(parts: &Parts) -> Visit {
+    /// Who asks; one is missing only where no listener has taken the request.
+    pub fn peer(parts: &Parts) -> Option<Peer> {
+        parts.extensions.get::<Visit>()?.0.peer
+    }
+
+    fn from(parts: &Parts) -> Visit {
         parts.extensions.get().cloned().unwrap_or_default()
     }
 
@@ -84,20 +92,20 @@ impl FromRequestParts<App> for Visit {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Visit, Infallible> {
-        Ok(Visit::of(parts))
+        Ok(Visit::from(parts))
     }
 }
 
 /// An agent was recognised by its key: its connection is no stranger's.
 pub fn is_agent(parts: &Parts, key_id: &str) -> Result<(), Problem> {
-    let visit = Visit::of(parts);
+    let visit = Visit::from(parts);
     visit.hold(None);
     visit.recognise(Owner::Agent(key_id))
 }
 
 /// A person was recognised: a read takes one of their places.
 pub async fn is_person(parts: &Parts, app: &App, name: &str) -> Result<(), Problem> {
-    let visit = Visit::of(parts);
+    let visit = Visit::from(parts);
     visit.hold(None);
     visit.recognise(Owner::Person(name))?;
     if !is_write(&parts.method) {

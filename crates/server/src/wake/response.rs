@@ -48,7 +48,9 @@ pub async fn response(
             },
         };
         if over {
-            agent.still_works(&app)?;
+            if !wait.is_zero() {
+                agent.still_works(&app)?;
+            }
             let json = [(header::CONTENT_TYPE, "application/json")];
             return Ok((json, told.body).into_response());
         }

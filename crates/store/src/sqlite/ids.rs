@@ -10,7 +10,7 @@
 use std::{
     collections::HashMap,
     ops::RangeInclusive,
-    sync::{Mutex, PoisonError, RwLock},
+    sync::{LazyLock, Mutex, PoisonError, RwLock},
 };
 
 use rusqlite::{
@@ -154,25 +154,29 @@ impl Ids {
     }
 }
 
-/// How a statement finds a delivery, given what [`Ids::recent`] said of its id:
-/// by its number, or through the B-tree, in one statement either way, because a
-/// statement of its own would be a transaction of its own.
-struct Found {
-    no: &'static str,
-    key: Value,
+/// A statement about one delivery, found in either of two ways: by its number, or
+/// through the B-tree, in one statement either way, because a statement of its
+/// own would be a transaction of its own. The texts are made once: every poll
+/// needs one.
+struct Find {
+    by_number: String,
+    by_id: String,
 }
 
-impl Found {
-    fn by(id: Uuid, recent: Option<u64>) -> Found {
+impl Find {
+    fn new(text: impl Fn(&str) -> String) -> Find {
+        Find {
+            by_number: text("?1"),
+            by_id: text("(SELECT no FROM ids WHERE id = ?1)"),
+        }
+    }
+
+    /// The statement, and what is bound in it, given what [`Ids::recent`] said of
+    /// the id.
+    fn by(&self, id: Uuid, recent: Option<u64>) -> (&str, Value) {
         match recent {
-            Some(no) => Found {
-                no: "?1",
-                key: Value::Integer(no as i64),
-            },
-            None => Found {
-                no: "(SELECT no FROM ids WHERE id = ?1)",
-                key: Value::Blob(id.as_bytes().to_vec()),
-            },
+            Some(no) => (&self.by_number, Value::Integer(no as i64)),
+            None => (&self.by_id, Value::Blob(id.as_bytes().to_vec())),
         }
     }
 }
@@ -184,14 +188,14 @@ pub fn delivery(
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<DeliveryRow>> {
-    let found = Found::by(id, recent);
+    static FIND: LazyLock<Find> = LazyLock::new(|| {
+        let columns = records::DELIVERY;
+        Find::new(|no| format!("SELECT {columns}, mac FROM deliveries WHERE no = {no}"))
+    });
+    let (find, key) = FIND.by(id, recent);
     let row = connection
-        .prepare_cached(&format!(
-            "SELECT {}, mac FROM deliveries WHERE no = {}",
-            records::DELIVERY,
-            found.no
-        ))?
-        .query_row([found.key], |row| records::delivery(row, seal))
+        .prepare_cached(find)?
+        .query_row([key], |row| records::delivery(row, seal))
         .optional()?;
     Ok(row.filter(|row| is_the_one(id, row.id)))
 }
@@ -254,17 +258,20 @@ pub fn answer(
     id: Uuid,
     recent: Option<u64>,
 ) -> rusqlite::Result<Option<AnswerRow>> {
-    let found = Found::by(id, recent);
-    let mut find = connection.prepare_cached(&format!(
-        "SELECT {}, {} FROM deliveries LEFT JOIN parts ON status > 0 AND erased = 0
-           AND parts.no >= answer_position * {n} AND parts.no < (answer_position + 1) * {n}
-         WHERE deliveries.no = {} ORDER BY parts.no",
-        records::ANSWER,
-        records::PART,
-        found.no,
-        n = records::PARTS_PER_ENTRY,
-    ))?;
-    let mut rows = find.query([found.key])?;
+    static FIND: LazyLock<Find> = LazyLock::new(|| {
+        let (answer, part, n) = (records::ANSWER, records::PART, records::PARTS_PER_ENTRY);
+        Find::new(|no| {
+            format!(
+                "SELECT {answer}, {part} FROM deliveries LEFT JOIN parts
+                   ON status > 0 AND erased = 0
+                   AND parts.no >= answer_position * {n} AND parts.no < (answer_position + 1) * {n}
+                 WHERE deliveries.no = {no} ORDER BY parts.no"
+            )
+        })
+    });
+    let (find, key) = FIND.by(id, recent);
+    let mut find = connection.prepare_cached(find)?;
+    let mut rows = find.query([key])?;
     let (mut answer, mut parts) = (None, Vec::new());
     while let Some(row) = rows.next()? {
         if answer.is_none() {

@@ -27,17 +27,20 @@ pub fn sweep(
     // One more than the page takes tells whether there is anything to count.
     let enough = query.limit + 1;
     let mut statements = Vec::with_capacity(query.lanes.len());
-    for _ in &query.lanes {
+    for lane in &query.lanes {
+        // A statement is kept by its text, and once: with the status in it, an
+        // agent's lanes need not be prepared anew for each sweep.
         statements.push(connection.prepare_cached(&format!(
             "SELECT {} FROM deliveries
-             WHERE stream = ?1 AND status = ?2 AND changed_at > ?3 ORDER BY changed_at LIMIT ?4",
-            records::ANSWER
+             WHERE stream = ?1 AND status = {} AND changed_at > ?2 ORDER BY changed_at LIMIT ?3",
+            records::ANSWER,
+            lane.status,
         ))?);
     }
     // Each lane is in order, so only as many rows are read as are taken.
     let mut lanes = Vec::with_capacity(query.lanes.len());
     for (statement, lane) in statements.iter_mut().zip(&query.lanes) {
-        let bounds = params![lane.stream as i64, lane.status, since, enough as i64];
+        let bounds = params![lane.stream as i64, since, enough as i64];
         let mut rows = statement.query(bounds)?;
         if let Some(first) = next(&mut rows, seal)? {
             lanes.push((first, rows));

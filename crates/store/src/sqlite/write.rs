@@ -1,7 +1,8 @@
 //! The writer's side: loading what a batch needs and making it durable.
 
 use rusqlite::{
-    Connection, ErrorCode, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OptionalExtension as _, Row, Statement, Transaction,
+    TransactionBehavior, params,
     types::{FromSqlResult, ValueRef},
 };
 use trail::{Hash, Micros};
@@ -250,7 +251,7 @@ fn write(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqli
     let mut mention =
         transaction.prepare_cached("INSERT INTO history (delivery, position) VALUES (?1, ?2)")?;
     for (delivery, position) in &batch.history {
-        mention.execute(params![*delivery as i64, *position as i64])?;
+        mention.execute((*delivery as i64, *position as i64))?;
     }
     for row in &batch.accounts {
         match &row.body {
@@ -350,22 +351,23 @@ fn insert_entries(
         "INSERT INTO parts (no, name, salt, bytes, mac) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for row in rows {
-        insert.execute(params![
+        insert.execute((
             row.position as i64,
             row.stream as i64,
             row.seq as i64,
-            row.header,
-            row.entry_hash.0,
-            row.facts_salt,
-            row.facts,
+            row.header.as_slice(),
+            row.entry_hash.0.as_slice(),
+            row.facts_salt.as_slice(),
+            row.facts.as_slice(),
             row.prev.map(|prev| prev as i64),
-            seal.entry(row)
-        ])?;
+            seal.entry(row),
+        ))?;
         let names: Vec<&str> = row.parts.iter().map(|part| part.name.as_str()).collect();
         for (place, part) in (1..).zip(&row.parts) {
             let no = (row.position * records::PARTS_PER_ENTRY + place) as i64;
             let code = seal.part(no, &part.name, &part.bytes, &names);
-            insert_part.execute(params![no, part.name, part.salt, part.bytes, code])?;
+            let (name, salt) = (part.name.as_str(), part.salt.as_slice());
+            insert_part.execute((no, name, salt, part.bytes.as_slice(), code))?;
         }
     }
     Ok(())
@@ -411,38 +413,47 @@ fn write_deliveries(
 ) -> rusqlite::Result<()> {
     let mut write = transaction.prepare_cached(statement)?;
     for row in rows {
-        let hold = row.hold.as_ref();
-        write.execute(params![
-            row.no as i64,
-            row.id.as_bytes().as_slice(),
-            row.stream as i64,
-            row.kind,
-            row.status,
-            row.test,
-            row.provider,
-            row.headline,
-            row.summary,
-            row.details_format,
-            row.created_at.0,
-            row.changed_at.0,
-            row.lane_no as i64,
-            row.pending_no as i64,
-            row.timeout_at.map(|at| at.0),
-            row.timed_out,
-            row.callback,
-            row.answered_by,
-            row.answer_position.map(|at| at as i64),
-            hold.map(|hold| &hold.by),
-            hold.map(|hold| hold.channel),
-            hold.map(|hold| hold.status),
-            hold.map(|hold| hold.until.0),
-            row.erased,
-            row.due_at.map(|at| at.0),
-            seal.delivery(row),
-            seal.answer(&row.answer()),
-        ])?;
+        bind_delivery(&mut write, row, seal)?;
+        write.raw_execute()?;
     }
     Ok(())
+}
+
+/// Each value as its own type: among so many, finding out types costs more than
+/// binding.
+fn bind_delivery(
+    write: &mut Statement<'_>,
+    row: &DeliveryRow,
+    seal: &RowSeal,
+) -> rusqlite::Result<()> {
+    let hold = row.hold.as_ref();
+    write.raw_bind_parameter(1, row.no as i64)?;
+    write.raw_bind_parameter(2, row.id.as_bytes().as_slice())?;
+    write.raw_bind_parameter(3, row.stream as i64)?;
+    write.raw_bind_parameter(4, row.kind)?;
+    write.raw_bind_parameter(5, row.status)?;
+    write.raw_bind_parameter(6, row.test)?;
+    write.raw_bind_parameter(7, row.provider.as_str())?;
+    write.raw_bind_parameter(8, row.headline.as_str())?;
+    write.raw_bind_parameter(9, row.summary.as_str())?;
+    write.raw_bind_parameter(10, row.details_format)?;
+    write.raw_bind_parameter(11, row.created_at.0)?;
+    write.raw_bind_parameter(12, row.changed_at.0)?;
+    write.raw_bind_parameter(13, row.lane_no as i64)?;
+    write.raw_bind_parameter(14, row.pending_no as i64)?;
+    write.raw_bind_parameter(15, row.timeout_at.map(|at| at.0))?;
+    write.raw_bind_parameter(16, row.timed_out)?;
+    write.raw_bind_parameter(17, row.callback.as_deref())?;
+    write.raw_bind_parameter(18, row.answered_by.as_deref())?;
+    write.raw_bind_parameter(19, row.answer_position.map(|at| at as i64))?;
+    write.raw_bind_parameter(20, hold.map(|hold| hold.by.as_str()))?;
+    write.raw_bind_parameter(21, hold.map(|hold| hold.channel))?;
+    write.raw_bind_parameter(22, hold.map(|hold| hold.status))?;
+    write.raw_bind_parameter(23, hold.map(|hold| hold.until.0))?;
+    write.raw_bind_parameter(24, row.erased)?;
+    write.raw_bind_parameter(25, row.due_at.map(|at| at.0))?;
+    write.raw_bind_parameter(26, seal.delivery(row))?;
+    write.raw_bind_parameter(27, seal.answer(&row.answer()))
 }
 
 fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
