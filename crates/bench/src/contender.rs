@@ -24,6 +24,8 @@ pub enum Kind {
     /// This program's own plain server; the path is this program.
     Plain(PathBuf),
     Wakeful(Wakeful),
+    /// Another build of Wakeful, to compare with.
+    Other(Wakeful),
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Contender {
                     agent_key: format!("wk_live_{}", "0".repeat(43)),
                 }
             }
-            Kind::Wakeful(wakeful) => {
+            Kind::Wakeful(wakeful) | Kind::Other(wakeful) => {
                 let credentials = wakeful.create(data)?;
                 wakeful.preload(data, count)?;
                 credentials
@@ -73,12 +75,13 @@ impl Contender {
         match self.kind {
             Kind::Plain(_) => "plain",
             Kind::Wakeful(_) => "wakeful",
+            Kind::Other(_) => "other",
         }
     }
 
     pub fn wakeful(&self) -> Option<&Wakeful> {
         match &self.kind {
-            Kind::Plain(_) => None,
+            Kind::Plain(_) | Kind::Other(_) => None,
             Kind::Wakeful(wakeful) => Some(wakeful),
         }
     }
@@ -116,7 +119,7 @@ impl Store<'_> {
                     .arg(self.path());
                 command
             }
-            Kind::Wakeful(wakeful) => wakeful.serve(self.path(), addr)?,
+            Kind::Wakeful(wakeful) | Kind::Other(wakeful) => wakeful.serve(self.path(), addr)?,
         };
         let log = tempfile::NamedTempFile::new()?;
         let running = Running::start(&mut command, addr, log.path())?;

@@ -172,6 +172,9 @@ struct Wake {
     /// Where the stores are made; must be on a real disk. The target directory unless given.
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// Another build of the server, measured in place of the plain one.
+    #[arg(long, conflicts_with = "only")]
+    beside: Option<PathBuf>,
     /// Only measurements whose name contains this, such as "deliver" or "cycle x64".
     #[arg(long)]
     point: Option<String>,
@@ -298,6 +301,7 @@ fn wake(arguments: Wake) -> Result<ExitCode> {
     let (beside, target) = places(&program)?;
     let plan = wake::Plan {
         wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        beside: arguments.beside,
         with_plain: arguments.only != Some(Only::Wakeful),
         with_wakeful: arguments.only != Some(Only::Plain),
         measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,

@@ -20,8 +20,18 @@ pub enum Act {
     Sweep,
 }
 
+/// What Wakeful is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Peer {
+    Plain,
+    /// Another build of Wakeful.
+    Other,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Report {
+    pub peer: Peer,
     pub machine: Machine,
     pub began: jiff::Timestamp,
     pub took_seconds: f64,
@@ -54,7 +64,7 @@ pub struct Measured {
     pub preload: u64,
     pub act: Act,
     pub connections: usize,
-    pub plain: Option<Figures>,
+    pub peer: Option<Figures>,
     pub wakeful: Option<Figures>,
     /// Inserts a second with as many rows to a commit as there are connections.
     pub raw_per_second: Option<f64>,
@@ -74,7 +84,7 @@ pub struct Figures {
 #[derive(Debug, Serialize)]
 pub struct Started {
     pub preload: u64,
-    pub plain: Vec<Start>,
+    pub peer: Vec<Start>,
     pub wakeful: Vec<Start>,
 }
 
@@ -105,6 +115,7 @@ impl Act {
 impl Report {
     pub fn new(machine: Machine, measured: Duration, rounds: usize) -> Self {
         Report {
+            peer: Peer::Plain,
             machine,
             began: jiff::Timestamp::now(),
             took_seconds: 0.0,
@@ -124,7 +135,7 @@ impl Report {
         self.took_seconds = self.clock.elapsed().as_secs_f64();
         self.machine.load_average_after = read("/proc/loadavg")?;
         let sides = |point: &Measured| -> u64 {
-            let figures = point.plain.iter().chain(&point.wakeful);
+            let figures = point.peer.iter().chain(&point.wakeful);
             figures
                 .flat_map(|side| &side.rounds)
                 .map(|sample| sample.failures)
@@ -155,7 +166,7 @@ impl Report {
             &self.machine.load_average_after,
         );
         writeln!(out, "load average {before} before, {after} after")?;
-        table::print(out, &self.lines)
+        table::print(out, self.peer, &self.lines)
     }
 }
 
@@ -184,7 +195,7 @@ impl Measured {
             preload,
             act,
             connections,
-            plain: None,
+            peer: None,
             wakeful: None,
             raw_per_second: None,
             raw_rounds: Vec::new(),
@@ -193,7 +204,7 @@ impl Measured {
 
     /// Takes the medians once all rounds are in.
     pub fn settle(&mut self) {
-        for side in self.plain.iter_mut().chain(&mut self.wakeful) {
+        for side in self.peer.iter_mut().chain(&mut self.wakeful) {
             let over = |pick: fn(&Sample) -> f64| median(side.rounds.iter().map(pick));
             (side.per_second, side.p50_us) = (over(|s| s.per_second), over(|s| s.p50_us));
             (side.p99_us, side.server_cpu_us) = (over(|s| s.p99_us), over(|s| s.server_cpu_us));
@@ -207,16 +218,15 @@ impl Started {
     pub fn new(preload: u64) -> Self {
         Started {
             preload,
-            plain: Vec::new(),
+            peer: Vec::new(),
             wakeful: Vec::new(),
         }
     }
 
     pub fn add(&mut self, name: &str, start: Duration, idle_rss_kib: u64) {
-        let side = if name == "plain" {
-            &mut self.plain
-        } else {
-            &mut self.wakeful
+        let side = match name {
+            "wakeful" => &mut self.wakeful,
+            _ => &mut self.peer,
         };
         side.push(Start {
             start_ms: start.as_secs_f64() * 1e3,

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::report::{Figures, Measured, Report, Start, Started, median};
+use crate::report::{Figures, Measured, Peer, Report, Start, Started, median};
 
 /// Wakeful's share of the plain server's throughput, from 64 connections on.
 const SHARE_MIN: f64 = 0.8;
@@ -14,6 +14,8 @@ const SHARE_MIN: f64 = 0.8;
 const P50_MAX: f64 = 1.3;
 /// What an operation costs on the largest store over what it costs on the smallest.
 const GROWTH_MAX: f64 = 1.2;
+/// Throughput over that of another build.
+const OTHER_MIN: f64 = 0.97;
 const RSS_MAX_MIB: f64 = 40.0;
 const START_MAX_MS: f64 = 1000.0;
 const VERIFY_MIN: f64 = 500_000.0;
@@ -23,7 +25,7 @@ const VERIFY_ENTRIES: u64 = 100_000;
 #[derive(Debug, Serialize)]
 pub struct Line {
     pub point: String,
-    pub plain: String,
+    pub peer: String,
     pub raw: String,
     pub wakeful: String,
     pub ratio: Option<f64>,
@@ -32,7 +34,10 @@ pub struct Line {
 }
 
 pub fn lines(report: &Report) -> Vec<Line> {
-    let mut lines: Vec<Line> = report.measured.iter().map(measured).collect();
+    let mut lines: Vec<Line> = {
+        let points = report.measured.iter();
+        points.map(|point| measured(point, report.peer)).collect()
+    };
     lines.extend(growth(&report.measured));
     for started in &report.started {
         lines.push(memory(started));
@@ -52,17 +57,21 @@ pub fn lines(report: &Report) -> Vec<Line> {
     lines
 }
 
-fn measured(point: &Measured) -> Line {
+fn measured(point: &Measured, peer: Peer) -> Line {
     let store = grouped(point.preload as f64);
     let name = format!(
         "{} x{}, {store} stored",
         point.act.name(),
         point.connections
     );
-    let both = point.plain.as_ref().zip(point.wakeful.as_ref());
-    let share = both.map(|(plain, wakeful)| wakeful.per_second / plain.per_second);
-    let p50 = both.map(|(plain, wakeful)| wakeful.p50_us / plain.p50_us);
+    let both = point.peer.as_ref().zip(point.wakeful.as_ref());
+    let share = both.map(|(peer, wakeful)| wakeful.per_second / peer.per_second);
+    let p50 = both.map(|(peer, wakeful)| wakeful.p50_us / peer.p50_us);
     let (ratio, aim, met) = match point.connections {
+        _ if peer == Peer::Other => {
+            let aim = format!(">= {OTHER_MIN}");
+            (share, aim, share.map(|ratio| ratio >= OTHER_MIN))
+        }
         1 => {
             let aim = format!("p50 <= {P50_MAX}");
             (p50, aim, p50.map(|ratio| ratio <= P50_MAX))
@@ -90,7 +99,7 @@ fn sides(point: &Measured, name: String) -> Line {
         })
     };
     Line {
-        plain: cell(&point.plain),
+        peer: cell(&point.peer),
         raw: point
             .raw_per_second
             .map_or(String::new(), |rate| format!("{}/s", grouped(rate))),
@@ -120,11 +129,11 @@ fn growth(measured: &[Measured]) -> Vec<Line> {
         let grown = |small: Option<&Figures>, large: Option<&Figures>| {
             Some(cost(large?, alone) / cost(small?, alone))
         };
-        let plain = grown(small.plain.as_ref(), large.plain.as_ref());
+        let peer = grown(small.peer.as_ref(), large.peer.as_ref());
         let wakeful = grown(small.wakeful.as_ref(), large.wakeful.as_ref());
         let cell = |times: Option<f64>| times.map_or(String::new(), |times| format!("{times:.2}"));
         Line {
-            plain: cell(plain),
+            peer: cell(peer),
             wakeful: cell(wakeful),
             ratio: wakeful,
             aim: format!("<= {GROWTH_MAX}"),
@@ -172,13 +181,13 @@ fn beside(
     max: f64,
 ) -> Line {
     let value = |starts: &[Start]| (!starts.is_empty()).then(|| of(starts));
-    let (plain, wakeful) = (value(&started.plain), value(&started.wakeful));
+    let (peer, wakeful) = (value(&started.peer), value(&started.wakeful));
     let cell =
         |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.1} {unit}"));
     Line {
-        plain: cell(plain),
+        peer: cell(peer),
         wakeful: cell(wakeful),
-        ratio: plain.zip(wakeful).map(|(plain, wakeful)| wakeful / plain),
+        ratio: peer.zip(wakeful).map(|(peer, wakeful)| wakeful / peer),
         aim: format!("< {max} {unit}"),
         met: wakeful.map(|value| value < max),
         ..Line::of(name)
@@ -189,7 +198,7 @@ impl Line {
     fn of(point: String) -> Self {
         Line {
             point,
-            plain: String::new(),
+            peer: String::new(),
             raw: String::new(),
             wakeful: String::new(),
             ratio: None,
@@ -201,7 +210,7 @@ impl Line {
     fn cells(&self) -> [String; 7] {
         [
             self.point.clone(),
-            self.plain.clone(),
+            self.peer.clone(),
             self.raw.clone(),
             self.wakeful.clone(),
             self.ratio
@@ -217,8 +226,12 @@ impl Line {
 }
 
 /// Rates are followed by p50 and p99.
-pub fn print(out: &mut impl Write, lines: &[Line]) -> Result<()> {
-    let header = ["point", "plain", "raw", "wakeful", "ratio", "aim", "met?"].map(String::from);
+pub fn print(out: &mut impl Write, peer: Peer, lines: &[Line]) -> Result<()> {
+    let peer = match peer {
+        Peer::Plain => "plain",
+        Peer::Other => "other",
+    };
+    let header = ["point", peer, "raw", "wakeful", "ratio", "aim", "met?"].map(String::from);
     let rows: Vec<_> = std::iter::once(header)
         .chain(lines.iter().map(Line::cells))
         .collect();

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::contender::{Contender, Kind};
 use crate::load::{self, Sample, Window};
 use crate::plain::{self, store::Row};
-use crate::report::{Act, Figures, Machine, Measured, Report, Started, Verified};
+use crate::report::{Act, Figures, Machine, Measured, Peer, Report, Started, Verified};
 use crate::wakeful::Wakeful;
 use crate::work::{DELIVERY, Work};
 use crate::{raw, scout};
@@ -34,6 +34,8 @@ const SETTLE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Plan {
     pub wakeful: PathBuf,
+    /// Another build of it, measured in place of the plain server.
+    pub beside: Option<PathBuf>,
     pub with_plain: bool,
     pub with_wakeful: bool,
     pub measured: Duration,
@@ -58,17 +60,13 @@ struct Bench<'p> {
 
 pub fn run(plan: &Plan, program: &Path) -> Result<Report> {
     let mut kinds = Vec::new();
-    if plan.with_plain {
-        kinds.push(Kind::Plain(program.to_owned()));
+    match &plan.beside {
+        Some(other) => kinds.push(Kind::Other(build(other)?)),
+        None if plan.with_plain => kinds.push(Kind::Plain(program.to_owned())),
+        None => {}
     }
     if plan.with_wakeful {
-        let program = plan.wakeful.clone();
-        ensure!(
-            program.is_file(),
-            "no server at {}: build it with `cargo build --release`, or name it with --wakeful",
-            program.display()
-        );
-        kinds.push(Kind::Wakeful(Wakeful { program }));
+        kinds.push(Kind::Wakeful(build(&plan.wakeful)?));
     }
     let bench = Bench {
         plan,
@@ -80,6 +78,11 @@ pub fn run(plan: &Plan, program: &Path) -> Result<Report> {
         row: plain::row_of(DELIVERY)?,
     };
     let mut report = Report::new(Machine::look()?, plan.measured, plan.rounds);
+    report.peer = if plan.beside.is_some() {
+        Peer::Other
+    } else {
+        Peer::Plain
+    };
     let fields = plan
         .preloads
         .iter()
@@ -101,6 +104,16 @@ pub fn run(plan: &Plan, program: &Path) -> Result<Report> {
     }
     report.finish()?;
     Ok(report)
+}
+
+fn build(program: &Path) -> Result<Wakeful> {
+    ensure!(
+        program.is_file(),
+        "no server at {}: build it with `cargo build --release`, or name it with --wakeful",
+        program.display()
+    );
+    let program = program.to_owned();
+    Ok(Wakeful { program })
 }
 
 impl Field {
@@ -173,8 +186,8 @@ impl Bench<'_> {
 
     fn figures<'m>(&self, point: &'m mut Measured, contender: &Contender) -> &'m mut Figures {
         let side = match contender.name() {
-            "plain" => &mut point.plain,
-            _ => &mut point.wakeful,
+            "wakeful" => &mut point.wakeful,
+            _ => &mut point.peer,
         };
         side.get_or_insert_default()
     }

@@ -88,8 +88,8 @@ impl Wakeful {
     /// Whether the program knows all that is set there.
     fn takes(&self, config: &Path) -> Result<bool> {
         let mut command = Command::new(&self.program);
-        // A certificate without its key ends it before it does anything.
-        command.args(["serve", "--tls-cert", "none", "--data", "/nonexistent"]);
+        // Plain HTTP for other machines ends it before it does anything.
+        command.args(["serve", "--listen", "192.0.2.1:1", "--data", "/nonexistent"]);
         let output = command.arg("--config").arg(config).output()?;
         Ok(!String::from_utf8_lossy(&output.stderr).contains("unknown field"))
     }

@@ -9,7 +9,7 @@ use trail::{
     merkle::{Fetched, Frontier},
 };
 
-use crate::{StartFault, shared::Agents};
+use crate::{StartFault, random::Random, shared::Agents};
 
 /// Streams and buckets kept from one batch to the next; more are loaded anew.
 const CACHED: usize = 10_000;
@@ -25,6 +25,7 @@ pub struct Core {
     pub agents: Arc<Agents>,
     /// When to look for due timers: not after the soonest of them.
     pub next_due: Option<Micros>,
+    pub random: Random,
 }
 
 impl Core {
@@ -83,6 +84,7 @@ impl Core {
             accounts: Arc::new(known),
             agents: Arc::new(agents),
             next_due: store.next_due(Micros(i64::MIN)).await?,
+            random: Random::default(),
         })
     }
 

@@ -19,6 +19,7 @@ pub mod keys;
 pub mod look;
 mod project;
 pub mod proof;
+mod random;
 pub mod reached;
 pub mod read;
 pub mod rebuild;

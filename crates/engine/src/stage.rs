@@ -19,7 +19,6 @@ use uuid::Uuid;
 use crate::{
     core::Core,
     event::Event,
-    keys,
     project::{At, Views},
     shared::Shared,
 };
@@ -41,7 +40,6 @@ pub struct Stage<'a> {
     subtrees: Vec<SubtreeRow>,
     touched_streams: HashSet<String>,
     touched_buckets: HashSet<String>,
-    random: Random,
 }
 
 /// Changes of kept state.
@@ -75,7 +73,6 @@ impl<'a> Stage<'a> {
             subtrees: Vec::new(),
             touched_streams: HashSet::new(),
             touched_buckets: HashSet::new(),
-            random: Random::default(),
         }
     }
 
@@ -103,20 +100,20 @@ impl<'a> Stage<'a> {
         let has_content = !content.is_empty();
         let facts = Part {
             name: Cow::Borrowed(FACTS),
-            salt: self.random.bytes()?,
+            salt: self.core.random.bytes()?,
             bytes: event.facts(),
         };
         let mut parts = vec![facts];
         for (name, bytes) in content {
             parts.push(Part {
                 name: Cow::Borrowed(name),
-                salt: self.random.bytes()?,
+                salt: self.core.random.bytes()?,
                 bytes,
             });
         }
         let draft = Draft {
             stream: stream.to_owned(),
-            id: self.random.entry_id(time)?,
+            id: self.core.random.entry_id(time)?,
             time,
             actor: actor.to_owned(),
             event_type: event.event_type(),
@@ -213,7 +210,7 @@ impl<'a> Stage<'a> {
 
     /// A random id for a delivery (WAKE white paper §5.1).
     pub fn fresh_id(&mut self) -> Result<Uuid, Unsealed> {
-        let random = self.random.bytes()?;
+        let random = self.core.random.bytes()?;
         Ok(uuid::Builder::from_random_bytes(random).into_uuid())
     }
 
@@ -298,47 +295,5 @@ impl<'a> Stage<'a> {
 
     pub fn due_times(&self) -> Option<Micros> {
         self.views.next_due()
-    }
-}
-
-/// Random bytes from the operating system, a page at a time.
-struct Random {
-    bytes: [u8; 1024],
-    used: usize,
-}
-
-impl std::fmt::Debug for Random {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Random")
-    }
-}
-
-impl Default for Random {
-    fn default() -> Random {
-        Random {
-            bytes: [0; 1024],
-            used: 1024,
-        }
-    }
-}
-
-impl Random {
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Unsealed> {
-        if self.used + N > self.bytes.len() {
-            self.bytes = keys::random().map_err(|_| Unsealed)?;
-            self.used = 0;
-        }
-        let taken: Result<[u8; N], _> = self.bytes[self.used..self.used + N].try_into();
-        self.used += N;
-        taken.map_err(|_| Unsealed)
-    }
-
-    /// A UUID v7: sorts by time, and is unique without asking anyone.
-    fn entry_id(&mut self, time: Micros) -> Result<String, Unsealed> {
-        let random: [u8; 10] = self.bytes()?;
-        let millis = u64::try_from(time.0 / 1000).unwrap_or(0);
-        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random)
-            .into_uuid()
-            .to_string())
     }
 }

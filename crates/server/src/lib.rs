@@ -5,6 +5,7 @@
 //! extractor types (`auth.rs`): a handler that takes a [`auth::Decider`] cannot
 //! be reached by anyone who may not decide.
 
+mod again;
 pub mod api;
 pub mod auth;
 pub mod body;

@@ -31,6 +31,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
+    again::again,
     crowd::{Bounds, Crowd, Guest},
     stalled::{Bodies, Impatient},
 };
@@ -156,7 +157,7 @@ async fn listen_within<L, S>(
             _place: place.ok(),
         };
         let tls = tls.clone();
-        tokio::spawn(async move {
+        tokio::spawn(again(async move {
             let served = async {
                 match tls {
                     Some(tls) => protect(stream, tls, service, stay).await,
@@ -170,7 +171,7 @@ async fn listen_within<L, S>(
                 return;
             }
             unless(served, guest.sent_away(), || guest.must_leave()).await;
-        });
+        }));
     }
     drop((listener, stopped));
     let _ = stopping.send(());

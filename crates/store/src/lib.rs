@@ -87,8 +87,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn head(&self) -> Result<Option<HeadRow>>;
     /// The rows that a batch of commands needs, in one go.
     async fn load(&self, needs: &Needs) -> Result<Loaded>;
-    /// All or nothing, durable when it returns. The head of the batch is then
-    /// also remembered beside the database.
+    /// All or nothing, durable when it returns. The head of the batch is then to
+    /// be remembered too.
     async fn append(&self, batch: Batch) -> Result<()>;
     /// Remembers a signed head beside the database, without a sync of its own.
     fn remember(&self, note: &str);

@@ -5,8 +5,9 @@
 //! then holds is whole and signed, and only too short. This file holds the last
 //! signed checkpoint, so that whoever starts or verifies can tell.
 //!
-//! It is written after each commit, when the commit is durable, and so never
-//! says more than the database has. It is not synced then: it survives the end
+//! It is written after each commit, when the commit is durable and whoever waited
+//! for it was answered, and so never says more than the database has. It is not
+//! synced then: it survives the end
 //! of the process as it is, and a power cut may take it back to what was last
 //! synced, which only makes it say less.
 //!

@@ -317,11 +317,7 @@ impl Store for Sqlite {
             self.writing_seal()?,
             &self.ids,
             &batch,
-        )?;
-        if let Some(head) = &batch.head {
-            self.remember(&head.note);
-        }
-        Ok(())
+        )
     }
 
     fn remember(&self, note: &str) {

@@ -1,0 +1,51 @@
+//! Salts and ids.
+
+use trail::Micros;
+
+use crate::{keys, stage::Unsealed};
+
+/// Random bytes from the operating system, many at a time. What was taken is not
+/// kept here: a salt must be gone when its content is erased.
+pub struct Random {
+    bytes: [u8; 1024],
+    used: usize,
+}
+
+impl std::fmt::Debug for Random {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Random")
+    }
+}
+
+impl Default for Random {
+    fn default() -> Random {
+        Random {
+            bytes: [0; 1024],
+            used: 1024,
+        }
+    }
+}
+
+impl Random {
+    pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Unsealed> {
+        if self.used + N > self.bytes.len() {
+            self.bytes = keys::random().map_err(|_| Unsealed)?;
+            self.used = 0;
+        }
+        let next = &mut self.bytes[self.used..self.used + N];
+        let mut taken = [0; N];
+        taken.copy_from_slice(next);
+        next.fill(0);
+        self.used += N;
+        Ok(taken)
+    }
+
+    /// A UUID v7: sorts by time, and is unique without asking anyone.
+    pub fn entry_id(&mut self, time: Micros) -> Result<String, Unsealed> {
+        let random: [u8; 10] = self.bytes()?;
+        let millis = u64::try_from(time.0 / 1000).unwrap_or(0);
+        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random)
+            .into_uuid()
+            .to_string())
+    }
+}
