@@ -25,6 +25,7 @@ pub mod read;
 pub mod rebuild;
 pub mod refusal;
 mod shared;
+mod signers;
 mod stage;
 pub mod vault;
 mod writer;

@@ -14,7 +14,7 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use crate::{Clock, Keys, Setup, Vault};
+use crate::{Clock, Keys, Setup, Vault, signers::Signers};
 
 #[derive(Debug)]
 pub struct Shared {
@@ -26,6 +26,7 @@ pub struct Shared {
     agents: ArcSwap<Agents>,
     size: watch::Sender<u64>,
     waiting: Waiting,
+    pub(crate) signers: Signers,
     /// Rung when a callback may be due.
     pub callbacks: Notify,
     pub health: Health,
@@ -98,6 +99,7 @@ impl Shared {
             agents: ArcSwap::default(),
             size: watch::Sender::new(0),
             waiting: Waiting::default(),
+            signers: Signers::default(),
             callbacks: Notify::new(),
             health: Health::default(),
         }

@@ -421,7 +421,10 @@ impl Writer {
             Some((batch, answered)) => {
                 let owes = !batch.callbacks.is_empty();
                 let signed = batch.head.as_ref().map(|head| head.note.clone());
+                let secrets: Vec<String> =
+                    batch.secrets.iter().map(|(name, _)| name.clone()).collect();
                 shared.store.append(batch).await?;
+                shared.signers.forget(secrets.iter().map(String::as_str));
                 shared.health.commits.fetch_add(1, Ordering::Relaxed);
                 self.signed = signed.or(self.signed.take());
                 Some((answered, owes))

@@ -83,6 +83,15 @@ fn wake_routes() -> Vec<Route> {
         ),
         route(
             "get",
+            "/wake/v1/response/{delivery_id}/receipt",
+            get(wake::receipt),
+            agent("The proof of the agent's own answer, to be verified offline")
+                .path("delivery_id", "The id that deliver returned")
+                .answer(200, "Receipt")
+                .errors(&[404, 429]),
+        ),
+        route(
+            "get",
             "/wake/v1/responses",
             get(wake::responses),
             agent("Answers to many deliveries in one sweep")

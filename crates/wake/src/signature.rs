@@ -1,4 +1,4 @@
-//! How an agent knows that a callback came from its server.
+//! How an agent knows that a callback or an answer came from its server.
 //!
 //! `X-Wake-Signature` is keyed with the bytes of the whole secret text, as the
 //! WAKE samples do; the Standard Webhooks headers beside it are keyed with the
@@ -9,6 +9,8 @@ use hex::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+/// The header that carries the signature, as a name of HTTP/2 and of our own maps.
+pub const HEADER: &str = "x-wake-signature";
 pub const SECRET_PREFIX: &str = "whsec_";
 
 /// A webhook secret: `whsec_` and 32 random bytes in base64.
@@ -18,10 +20,33 @@ pub fn secret(random: [u8; 32]) -> String {
 
 /// The value of `X-Wake-Signature` for exactly these bytes.
 pub fn wake(secret: &str, body: &[u8]) -> String {
-    format!(
-        "sha256={}",
-        HEXLOWER.encode(&mac(secret.as_bytes(), &[body]))
-    )
+    Signer::new(secret).wake(body)
+}
+
+/// A secret that has been taken in: signing with it again and again costs less.
+pub struct Signer(Hmac<Sha256>);
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Signer(…)")
+    }
+}
+
+impl Signer {
+    pub fn new(secret: &str) -> Signer {
+        Signer(keyed(secret.as_bytes()))
+    }
+
+    /// The value of `X-Wake-Signature` for exactly these bytes.
+    pub fn wake(&self, body: &[u8]) -> String {
+        let mut mac = self.0.clone();
+        mac.update(body);
+        let code: [u8; 32] = mac.finalize().into_bytes().into();
+        let mut value = String::with_capacity(7 + 64);
+        value.push_str("sha256=");
+        HEXLOWER.encode_append(&code, &mut value);
+        value
+    }
 }
 
 /// The value of `webhook-signature` for one secret (`v1,<base64>`).
@@ -37,8 +62,12 @@ pub fn standard(secret: &str, webhook_id: &str, unix_seconds: i64, body: &[u8]) 
     )
 }
 
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes a key of any length")
+}
+
 fn mac(key: &[u8], pieces: &[&[u8]]) -> [u8; 32] {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    let mut mac = keyed(key);
     for piece in pieces {
         mac.update(piece);
     }

@@ -99,9 +99,16 @@ pub fn set_secret(
     Ok(Reply::Done)
 }
 
+const WEBHOOK_SECRET: &str = "webhook/";
+
 /// Where an agent's webhook secret is kept.
 pub fn secret_name(agent_id: &str) -> String {
-    format!("webhook/{agent_id}")
+    format!("{WEBHOOK_SECRET}{agent_id}")
+}
+
+/// Whose webhook secret is kept under this name.
+pub fn agent_of_secret(name: &str) -> Option<&str> {
+    name.strip_prefix(WEBHOOK_SECRET)
 }
 
 pub fn set_device_token(

@@ -198,7 +198,7 @@ pub async fn index(
     Ok(Json(page).into_response())
 }
 
-async fn find(app: &App, id: &str) -> Result<Row, Problem> {
+pub async fn find(app: &App, id: &str) -> Result<Row, Problem> {
     let id = delivery_id(id)?;
     app.shared()
         .delivery(id)
@@ -381,14 +381,17 @@ pub async fn receipt(
     _: Reader,
     Path(id): Path,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    receipt_of(&app, &find(&app, &id).await?).await
+}
+
+pub async fn receipt_of(app: &App, row: &Row) -> Result<Response, Problem> {
     let history = app.shared().history(row.row.no).await?;
     let answered = history
         .iter()
         .rev()
         .find(|entry| entry.event_type == "delivery_answered");
     let position = answered.map_or(row.row.no, |entry| entry.position);
-    let receipt = crate::api::trail::receipt(&app, position).await?;
+    let receipt = crate::api::trail::receipt(app, position).await?;
     let name = format!("attachment; filename=\"receipt-{}.json\"", row.row.id);
     let json = "application/json".to_owned();
     let headers = [

@@ -4,10 +4,12 @@ pub mod astray;
 mod deliver;
 mod response;
 mod responses;
+mod signed;
 
 pub use deliver::deliver;
-pub use response::response;
+pub use response::{receipt, response};
 pub use responses::responses;
+use signed::signed;
 
 use axum::{http::header, response::IntoResponse};
 

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use ::wake::{Fault, Status, limits, sweep::digits};
+use account::Key;
 use axum::{
     extract::{RawQuery, State},
-    http::header,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use tokio::time::{Instant, timeout_at};
 
+use super::signed;
 use crate::{
     App, Problem,
+    api::inbox,
     auth::{Agent, record_denial},
     path::{self, Path},
     query,
@@ -35,10 +37,7 @@ pub async fn response(
         let found = app.shared().response(id).await?;
         let told = found.ok_or_else(Problem::not_found)?;
         if !key.may_read(&told.agent_id) {
-            let stream = format!("agent/{}", key.agent_id);
-            let what = "GET /wake/v1/response of another agent".to_owned();
-            record_denial(&app, stream.clone(), stream, what, "outside_scope");
-            return Err(Problem::not_found());
+            return Err(outside_scope(&app, key));
         }
         let over = match answered.filter(|_| told.status == Status::Pending) {
             None => true,
@@ -51,9 +50,31 @@ pub async fn response(
             if !wait.is_zero() {
                 agent.still_works(&app)?;
             }
-            let json = [(header::CONTENT_TYPE, "application/json")];
-            return Ok((json, told.body).into_response());
+            return signed(&app, &key.agent_id, told.body).await;
         }
+    }
+}
+
+/// Records the denial. To the asker it looks as if there were no such delivery.
+fn outside_scope(app: &App, key: &Key) -> Problem {
+    let stream = format!("agent/{}", key.agent_id);
+    let what = "GET /wake/v1/response of another agent".to_owned();
+    record_denial(app, stream.clone(), stream, what, "outside_scope");
+    Problem::not_found()
+}
+
+/// `GET /wake/v1/response/{delivery_id}/receipt`: the proof of the answer, or of
+/// the delivery as long as no answer is final. Only for the agent's own keys.
+pub async fn receipt(
+    State(app): State<App>,
+    Agent(key): Agent,
+    Path(delivery_id): Path,
+) -> Result<Response, Problem> {
+    app.limits.take_read(&key, app.shared().clock.now())?;
+    let row = inbox::find(&app, &delivery_id).await?;
+    match *row.agent_id == *key.agent_id {
+        true => inbox::receipt_of(&app, &row).await,
+        false => Err(outside_scope(&app, &key)),
     }
 }
 

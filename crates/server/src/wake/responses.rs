@@ -3,10 +3,10 @@
 use ::wake::sweep::Sweep;
 use axum::{
     extract::{RawQuery, State},
-    http::header,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 
+use super::signed;
 use crate::{App, Problem, auth::Agent, query};
 
 pub async fn responses(
@@ -31,5 +31,5 @@ pub async fn responses(
         page.total, page.has_more
     );
     body.extend_from_slice(tail.as_bytes());
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    signed(&app, &key.agent_id, body).await
 }
