@@ -19,6 +19,10 @@ use std::{
     time::Duration,
 };
 
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 use tokio::sync::oneshot;
 
 use crate::lockout::Rank;
@@ -202,13 +206,26 @@ impl Turn {
             // The turn that ends begins the rest that follows it.
             let _runtime = runtime.enter();
             let turn = self;
-            // On Linux this is the thread's own.
-            let _ = rustix::process::nice(NICENESS);
+            stand_back(turn.failed);
             let _ = sender.send(work());
             drop(turn);
         });
         started.ok()?;
         done.await.ok()
+    }
+}
+
+/// Makes this thread stand back for all others. A thread of a low priority may
+/// still keep one of a higher that wakes up waiting for the rest of its slice,
+/// some milliseconds; an idle one may not. But an idle one gets next to nothing
+/// of a busy machine, and that is for those alone who have failed.
+fn stand_back(failed: bool) {
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    let is_idle = failed
+        && set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle).is_ok();
+    if !is_idle {
+        // On Linux this is the thread's own.
+        let _ = rustix::process::nice(NICENESS);
     }
 }
 
