@@ -237,7 +237,7 @@ class Log:
         self.tree, self.streams, self.locals = Tree(), {}, {}
         self.trusted, self.named = [key], None
         self.time, self.erased = "", 0
-        self.bare, self.named_erased = {}, set()
+        self.bare, self.named_erased = {}, {}
 
     def entry(self, line):
         need(set(line) == {"entry_hash", "header", "parts", "position", "prev_hash", "seq"}, "fields")
@@ -294,13 +294,13 @@ class Log:
             return
         facts = read_facts(parts["facts"])
         if event_type == "content_erased" and isinstance(facts.get("delivery_ids"), list):
-            self.named_erased.update(id for id in facts["delivery_ids"] if isinstance(id, str))
+            self.named_erased.update({id: self.tree.size for id in facts["delivery_ids"] if isinstance(id, str)})
         if absent and isinstance(facts.get("delivery_id"), str):
-            self.bare.setdefault(facts["delivery_id"], self.tree.size)
+            self.bare.setdefault(facts["delivery_id"], []).append(self.tree.size)
 
     def cut(self):
-        """The first entry whose content is absent although none says that it was erased."""
-        cut = [at for id, at in self.bare.items() if id not in self.named_erased]
+        """The first entry whose content is absent although none after it says that it was erased."""
+        cut = [at for id, bare in self.bare.items() for at in bare if at > self.named_erased.get(id, -1)]
         return min(cut, default=None)
 
     def parts(self, named, given):

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use account::event::RelaysCounted;
 use store::{
-    AccountRow, Batch, DeliveryRow, HoldRow, Loaded, RelayedChange, RelayedRow, StreamRow,
+    AccountRow, Batch, DeliveryRow, Erased, HoldRow, Loaded, RelayedChange, RelayedRow, StreamRow,
 };
 use trail::Micros;
 use uuid::Uuid;
@@ -186,7 +186,7 @@ impl Views {
             answered_by: None,
             answer_position: None,
             hold: None,
-            erased: false,
+            erased: Erased::Nothing,
             due_at: None,
         };
         row.due_at = due_at(&row);
@@ -198,6 +198,7 @@ impl Views {
         match event {
             inbox::Event::AnswerHeld(held) => self.change(held.delivery_id, position, |row| {
                 row.answer_position = at.has_content.then_some(position);
+                row.erased = answered_after(row.erased);
                 row.hold = Some(HoldRow {
                     by: held.by.clone(),
                     channel: channel_code(held.channel),
@@ -217,7 +218,7 @@ impl Views {
             inbox::Event::DeliverySeen(seen) => self.mention(seen.delivery_id, position),
             inbox::Event::ContentErased(erased) => {
                 for id in &erased.delivery_ids {
-                    self.change(*id, position, |row| row.erased = true);
+                    self.change(*id, position, |row| row.erased = Erased::All);
                     if let Some(row) = self.delivery(*id) {
                         let no = row.no;
                         self.batch.erase.push(no);
@@ -260,6 +261,7 @@ impl Views {
             row.changed_at = at.time;
             row.lane_no = lane_no;
             row.answered_by = Some(answered.by.clone());
+            row.erased = answered_after(row.erased);
             row.hold = None;
             // A held answer's texts are where it was held.
             if !answered.held {
@@ -289,6 +291,14 @@ impl Views {
             let block = number >> (8 * (u32::from(level) + 1));
             *self.batch.blocks.entry((stream, level, block)).or_default() += delta;
         }
+    }
+}
+
+/// What is gone of the content once there is an answer, with texts of its own.
+fn answered_after(erased: Erased) -> Erased {
+    match erased {
+        Erased::Nothing => Erased::Nothing,
+        Erased::All | Erased::BeforeAnswer => Erased::BeforeAnswer,
     }
 }
 

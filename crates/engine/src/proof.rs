@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     io::Write,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -325,23 +325,27 @@ struct Found {
     /// The first entry with a part that says it was encrypted with a key which
     /// is not among those given.
     unopened: Option<u64>,
-    /// Deliveries whose content is not whole, with the first entry about each.
-    bare: HashMap<Uuid, u64>,
-    /// Deliveries whose content was erased by a rule.
-    erased: HashSet<Uuid>,
+    /// Deliveries whose content is not whole, with the first and the last entry
+    /// about each of which something is missing.
+    bare: HashMap<Uuid, (u64, u64)>,
+    /// Deliveries whose content was erased, with the last entry that says so.
+    erased: HashMap<Uuid, u64>,
 }
 
 impl Found {
-    /// Content goes by a rule, and the rule leaves an entry: what is gone
+    /// Content goes by a rule, and the rule leaves an entry after it: what is gone
     /// without one was taken away.
     fn all_erased_by_rule(self) -> Result<(), ProofFault> {
-        let taken = self
-            .bare
-            .into_iter()
-            .filter(|(id, _)| !self.erased.contains(id));
-        match taken.min_by_key(|(_, position)| *position) {
+        let taken = self.bare.iter().filter_map(|(id, (first, last))| {
+            match self.erased.get(id) {
+                None => Some(*first),
+                Some(erased) if last > erased => Some(*last),
+                Some(_) => None,
+            }
+        });
+        match taken.min() {
             None => Ok(()),
-            Some((_, position)) => Err(ProofFault::Taken { position }),
+            Some(position) => Err(ProofFault::Taken { position }),
         }
     }
 }
@@ -454,10 +458,14 @@ impl Reading<'_> {
         let mut found = self.found();
         for id in about {
             match is_erasure {
-                true => drop(found.erased.insert(id)),
+                true => {
+                    let last = found.erased.entry(id).or_insert(entry.position);
+                    *last = entry.position.max(*last);
+                }
                 false => {
-                    let first = found.bare.entry(id).or_insert(entry.position);
-                    *first = entry.position.min(*first);
+                    let at = entry.position;
+                    let (first, last) = found.bare.entry(id).or_insert((at, at));
+                    (*first, *last) = (at.min(*first), at.max(*last));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use store::{
-    AnswerRow, Aside, DeliveryRow, EntryQuery, EntryRow, InboxFilter, InboxQuery, Lane,
+    AnswerRow, Aside, DeliveryRow, EntryQuery, EntryRow, Erased, InboxFilter, InboxQuery, Lane,
     StreamQuery, SweepQuery,
 };
 use trail::{
@@ -25,6 +25,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether something that an agent would be told of it is gone.
+    pub fn is_erased(&self) -> bool {
+        is_erased(self.status(), self.row.erased)
+    }
+
     pub fn kind(&self) -> wake::Kind {
         project::kind(self.row.kind)
     }
@@ -130,7 +135,7 @@ impl Shared {
             feedback: feedback.as_deref(),
             edited_content: edited.as_deref(),
             responded_at: (status != Status::Pending).then_some(answer.changed_at),
-            content_erased: answer.erased,
+            content_erased: is_erased(status, answer.erased),
         }
         .write(body);
         Ok(())
@@ -160,11 +165,14 @@ impl Shared {
     /// before they decide. None of it is missing that was not erased.
     pub async fn content(&self, row: &DeliveryRow) -> store::Result<Content> {
         let mut content = Content::default();
-        if row.erased {
-            return Ok(content);
+        match row.erased {
+            Erased::All => return Ok(content),
+            Erased::BeforeAnswer => {}
+            Erased::Nothing => {
+                let received = self.entry_at(row.no).await?;
+                content.details = self.whole_part(&received, "details")?;
+            }
         }
-        let received = self.entry_at(row.no).await?;
-        content.details = self.whole_part(&received, "details")?;
         if let Some(position) = row.answer_position {
             let answer = self.entry_at(position).await?;
             content.feedback = self.whole_part(&answer, "feedback")?;
@@ -434,6 +442,15 @@ impl Shared {
         let plain = zeroize::Zeroizing::new(serde_json::to_vec(secrets)?);
         self.vault
             .seal_secret(&crate::decide::secret_name(agent_id), &plain)
+    }
+}
+
+/// Whether something that an agent would be told is gone: the texts of an answer,
+/// or, while there is none, what it delivered.
+fn is_erased(status: Status, erased: Erased) -> bool {
+    match status {
+        Status::Pending => erased != Erased::Nothing,
+        _ => erased == Erased::All,
     }
 }
 

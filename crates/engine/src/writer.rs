@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use store::Needs;
+use store::{ErasableQuery, Needs, Since};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -568,7 +568,17 @@ impl Writer {
                 continue;
             };
             let before = now.plus_seconds(-i64::from(*days) * 86_400);
-            let rows = self.shared.store.erasable(kind, before, ERASED).await?;
+            let mut rows = Vec::new();
+            for since in [Since::Answer, Since::TimeOut, Since::Creation] {
+                let limit = ERASED - rows.len();
+                let query = ErasableQuery {
+                    kind,
+                    since,
+                    before,
+                    limit,
+                };
+                rows.extend(self.shared.store.erasable(query).await?);
+            }
             if rows.is_empty() {
                 continue;
             }

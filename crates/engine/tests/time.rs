@@ -121,8 +121,19 @@ impl World {
         more: &str,
         idempotency: Option<&str>,
     ) -> Result<Uuid, Refusal> {
+        self.try_deliver_as("question", key_id, more, idempotency)
+            .await
+    }
+
+    async fn try_deliver_as(
+        &self,
+        kind: &str,
+        key_id: &str,
+        more: &str,
+        idempotency: Option<&str>,
+    ) -> Result<Uuid, Refusal> {
         let body = format!(
-            r#"{{"agent_id":"a","provider":"p","type":"question","headline":"h","summary":"s"{more}}}"#
+            r#"{{"agent_id":"a","provider":"p","type":"{kind}","headline":"h","summary":"s"{more}}}"#
         );
         let digest = Hash::of("test", &[body.as_bytes()]);
         let command = Command::Deliver(Deliver {
@@ -141,6 +152,12 @@ impl World {
     async fn deliver(&self, more: &str) -> Uuid {
         self.pass(1);
         self.try_deliver("key_a", more, None).await.unwrap()
+    }
+
+    async fn deliver_as(&self, kind: &str, more: &str) -> Uuid {
+        self.pass(1);
+        let delivered = self.try_deliver_as(kind, "key_a", more, None);
+        delivered.await.unwrap()
     }
 
     async fn respond(&self, delivery_id: Uuid, body: &str) -> Result<Reply, Refusal> {
@@ -608,6 +625,102 @@ async fn content_is_erased_after_its_window_and_never_while_it_is_pending() {
             assert!(!found, "{gone} is still in {}", path.display());
         }
     }
+}
+
+/// The rule of seven days for deliveries of this type.
+async fn week_for(world: &World, kind: &str) {
+    let rule = Ask::SetRetention {
+        kind: kind.to_owned(),
+        days: Some(7),
+    };
+    world.administer(rule).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_timed_out_is_erased_so_long_after_its_time_out() {
+    let world = World::new().await;
+    week_for(&world, "question").await;
+    let id = world
+        .deliver(r#","details":"forget me","timeout_seconds":86400"#)
+        .await;
+    world.pass(DAY);
+    world.look().await;
+    world.pass(7 * DAY);
+    assert_eq!(world.engine.retain().await, Ok(0));
+    world.pass(1);
+    assert_eq!(world.engine.retain().await, Ok(1));
+    assert_eq!(world.engine.retain().await, Ok(0));
+    let response = world.response(id).await;
+    assert_eq!(response["status"], "pending");
+    assert_eq!(response["content_erased"], true);
+    assert_eq!(world.row(id).await.row.erased, store::Erased::All);
+}
+
+#[tokio::test]
+async fn an_update_that_nobody_answered_is_erased_so_long_after_its_creation() {
+    let world = World::new().await;
+    week_for(&world, "update").await;
+    let id = world
+        .deliver_as("update", r#","details":"forget me""#)
+        .await;
+    let held = world.deliver_as("update", "").await;
+    world.pass(7 * DAY);
+    assert_eq!(world.engine.retain().await, Ok(1), "only the older one");
+    assert_eq!(world.response(id).await["content_erased"], true);
+    let answer = r#"{"status":"approved","hold_seconds":5}"#;
+    world.respond(held, answer).await.unwrap();
+    world.pass(1);
+    assert_eq!(world.engine.retain().await, Ok(0), "an answer is held");
+}
+
+#[tokio::test]
+async fn what_was_erased_without_an_answer_can_be_answered_and_that_is_erased_in_its_turn() {
+    let mut world = World::new().await;
+    week_for(&world, "update").await;
+    let id = world
+        .deliver_as("update", r#","details":"forget me""#)
+        .await;
+    world.pass(7 * DAY + 1);
+    assert_eq!(world.engine.retain().await, Ok(1));
+    let answer = r#"{"status":"approved","feedback":"Late words.","hold_seconds":5}"#;
+    world.respond(id, answer).await.unwrap();
+    world.undo(id).await.unwrap();
+    world.respond(id, answer).await.unwrap();
+    world.pass(5);
+    world.look().await;
+    let response = world.response(id).await;
+    assert_eq!(response["status"], "approved");
+    assert_eq!(response["feedback"], "Late words.");
+    assert_eq!(response.get("content_erased"), None);
+    let row = world.row(id).await.row;
+    let content = world.engine.shared().content(&row).await.unwrap();
+    assert!(content.details.is_none() && content.feedback.is_some());
+    // The data still verify, and a rebuild gives the same.
+    world.restart().await;
+    assert_eq!(world.response(id).await, response);
+    world.pass(7 * DAY + 1);
+    assert_eq!(world.engine.retain().await, Ok(1));
+    let response = world.response(id).await;
+    assert_eq!(response["content_erased"], true);
+    assert_eq!(response["feedback"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn an_owner_erases_what_timed_out_and_not_what_waits() {
+    let world = World::new().await;
+    let id = world
+        .deliver(r#","details":"forget me","timeout_seconds":60"#)
+        .await;
+    let erase = || Command::EraseNow {
+        actor: "operator".to_owned(),
+        delivery_id: id,
+    };
+    let refused = world.engine.submit(erase()).await;
+    assert!(matches!(refused, Err(Refusal::Inbox(_))), "{refused:?}");
+    world.pass(60);
+    world.look().await;
+    world.engine.submit(erase()).await.unwrap();
+    assert_eq!(world.response(id).await["content_erased"], true);
 }
 
 #[tokio::test]

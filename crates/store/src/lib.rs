@@ -31,7 +31,8 @@ use uuid::Uuid;
 pub use batch::{Batch, Loaded, Needs};
 pub use error::Error;
 pub use query::{
-    Aside, EntryQuery, InboxFilter, InboxPage, InboxQuery, Lane, StreamQuery, SweepPage, SweepQuery,
+    Aside, EntryQuery, ErasableQuery, InboxFilter, InboxPage, InboxQuery, Lane, Since, StreamQuery,
+    SweepPage, SweepQuery,
 };
 pub use rows::*;
 pub use seal::RowSeal;
@@ -126,8 +127,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>>;
     async fn next_callback(&self) -> Result<Option<Micros>>;
     async fn callbacks(&self, before: Option<u64>, limit: usize) -> Result<Vec<CallbackRow>>;
-    /// Answered deliveries of a kind, unchanged since `before`, not yet erased.
-    async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>>;
+    /// Deliveries with content whose time ended before a moment, the oldest first.
+    async fn erasable(&self, query: ErasableQuery) -> Result<Vec<DeliveryRow>>;
 
     async fn delivery(&self, id: Uuid) -> Result<Option<DeliveryRow>>;
     /// Deliveries whose ids are in this range, in the order of their ids.

@@ -87,3 +87,23 @@ pub struct EntryQuery {
     pub newest_first: bool,
     pub with_parts: bool,
 }
+
+/// Which deliveries of a kind may be erased.
+#[derive(Clone, Copy, Debug)]
+pub struct ErasableQuery {
+    pub kind: u8,
+    pub since: Since,
+    pub before: Micros,
+    pub limit: usize,
+}
+
+/// What the time that content is kept is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Of what was answered.
+    Answer,
+    /// Of what was not answered in time.
+    TimeOut,
+    /// Of an update that was not answered: it asks for nothing.
+    Creation,
+}

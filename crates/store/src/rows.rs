@@ -107,7 +107,7 @@ pub struct DeliveryRow {
     /// `None` when it has no texts.
     pub answer_position: Option<u64>,
     pub hold: Option<HoldRow>,
-    pub erased: bool,
+    pub erased: Erased,
     /// When a timer must look at it: the end of a hold or of its time-out.
     pub due_at: Option<Micros>,
 }
@@ -128,6 +128,27 @@ impl DeliveryRow {
     }
 }
 
+/// What is gone of a delivery's content. The number is its code in the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Erased {
+    #[default]
+    Nothing = 0,
+    All = 1,
+    /// All there was at the time; it was answered since.
+    BeforeAnswer = 2,
+}
+
+impl Erased {
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn of(code: u8) -> Option<Erased> {
+        let all = [Erased::Nothing, Erased::All, Erased::BeforeAnswer];
+        all.into_iter().find(|erased| erased.code() == code)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldRow {
     pub by: String,
@@ -144,7 +165,7 @@ pub struct AnswerRow {
     pub status: u8,
     pub changed_at: Micros,
     pub answer_position: Option<u64>,
-    pub erased: bool,
+    pub erased: Erased,
     pub feedback: Option<Vec<u8>>,
     pub edited_content: Option<Vec<u8>>,
 }

@@ -71,7 +71,7 @@ impl RowSeal {
             row.status,
             u8::from(row.test),
             u8::from(row.timed_out),
-            u8::from(row.erased),
+            row.erased.code(),
             row.details_format.map_or(u8::MAX, |format| format),
             u8::from(row.details_format.is_some()),
             u8::from(row.hold.is_some()),
@@ -100,7 +100,7 @@ impl RowSeal {
     pub(crate) fn answer(&self, row: &AnswerRow) -> i64 {
         let mut quick = Quick::new(self.answers);
         quick.bytes(row.id.as_bytes());
-        quick.number(row.stream << 16 | u64::from(row.status) << 8 | u64::from(row.erased));
+        quick.number(row.stream << 16 | u64::from(row.status) << 8 | u64::from(row.erased.code()));
         quick.number(row.changed_at.0 as u64);
         quick.perhaps(row.answer_position);
         quick.finish()

@@ -102,7 +102,7 @@ conforms! {
     an_inbox_page_looks_through_no_more_than_it_may_and_loses_nothing
     search_finds_whole_words_and_beginnings_and_is_no_query_language
     timers_and_callbacks_come_soonest_first
-    erasable_are_only_old_answered_whole_deliveries_of_the_kind
+    erasable_is_what_is_old_and_waits_for_no_answer
     erasing_removes_the_parts_of_every_entry_about_a_delivery
     erased_words_are_no_longer_found_nor_in_any_file
     entries_and_history_come_in_order
@@ -692,39 +692,66 @@ async fn timers_and_callbacks_come_soonest_first(backend: impl Backend) {
     assert_eq!(store.callbacks(None, 100).await.unwrap().len(), 40);
 }
 
-async fn erasable_are_only_old_answered_whole_deliveries_of_the_kind(backend: impl Backend) {
+async fn erasable_is_what_is_old_and_waits_for_no_answer(backend: impl Backend) {
     let mut dice = Dice(0x5eed_0004);
     let mut world = World::new(backend.open().await, &[0, 0]);
-    for _ in 0..80 {
+    for _ in 0..160 {
         let stream = dice.below(2);
         let index = world.receive(stream, "Work", None);
         if dice.one_in(2) {
             world.answer(index, 1 + dice.below(3) as u8, None);
         }
-        if world.deliveries[index].row.status > 0 && dice.one_in(4) {
-            world.deliveries[index].row.erased = true;
-            world.change(index, None);
+        let row = &mut world.deliveries[index].row;
+        if dice.one_in(3) {
+            row.timeout_at = Some(Micros(row.created_at.0 + 10));
+            row.timed_out = row.status == 0 && dice.one_in(2);
         }
+        if row.status == 0 && dice.one_in(4) {
+            row.hold = Some(HoldRow {
+                by: "ann".to_owned(),
+                channel: 0,
+                status: 1,
+                until: Micros(row.created_at.0 + 5),
+            });
+        }
+        row.erased = match dice.below(4) {
+            0 => Erased::All,
+            1 => Erased::BeforeAnswer,
+            _ => Erased::Nothing,
+        };
+        world.change(index, None);
     }
     world.commit().await;
-    for kind in 0..4 {
+    const UPDATE: u8 = 2;
+    let counted_from = |row: &DeliveryRow, since: Since| match since {
+        Since::Answer => (row.status > 0).then_some(row.changed_at),
+        _ if row.status > 0 || row.hold.is_some() => None,
+        Since::TimeOut => row.timeout_at.filter(|_| row.timed_out),
+        Since::Creation => (row.kind == UPDATE).then_some(row.created_at),
+    };
+    let mut found = 0;
+    for (kind, since) in (0..4).flat_map(|kind| {
+        [Since::Answer, Since::TimeOut, Since::Creation].map(|since| (kind, since))
+    }) {
         for before in (1_000_000..world.now + 100).step_by(333).map(Micros) {
-            let mut expected: Vec<DeliveryRow> = world
-                .deliveries
-                .iter()
-                .map(|known| known.row.clone())
-                .filter(|row| {
-                    row.kind == kind && row.status > 0 && !row.erased && row.changed_at < before
-                })
+            let rows = world.deliveries.iter().map(|known| known.row.clone());
+            let mut expected: Vec<DeliveryRow> = rows
+                .filter(|row| row.kind == kind && row.erased != Erased::All)
+                .filter(|row| counted_from(row, since).is_some_and(|at| at < before))
                 .collect();
-            expected.sort_by_key(|row| row.changed_at);
+            expected.sort_by_key(|row| counted_from(row, since));
             expected.truncate(5);
-            assert_eq!(
-                world.store.erasable(kind, before, 5).await.unwrap(),
-                expected
-            );
+            found += expected.len();
+            let query = ErasableQuery {
+                kind,
+                since,
+                before,
+                limit: 5,
+            };
+            assert_eq!(world.store.erasable(query).await.unwrap(), expected);
         }
     }
+    assert!(found > 100, "hardly anything was asked for");
 }
 
 async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl Backend) {
@@ -748,7 +775,7 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     world.store.index_some(10, true).await.unwrap();
 
     let event = world.entry(0, about, &[]);
-    world.deliveries[erased].row.erased = true;
+    world.deliveries[erased].row.erased = Erased::All;
     world.change(erased, Some(event));
     let no = world.deliveries[erased].row.no;
     world.batch.erase.push(no);
@@ -814,7 +841,7 @@ async fn erased_words_are_no_longer_found_nor_in_any_file(backend: Sqlite) {
 
     for chunk in secret.chunks(32) {
         for index in chunk {
-            world.deliveries[*index].row.erased = true;
+            world.deliveries[*index].row.erased = Erased::All;
             world.change(*index, None);
             let no = world.deliveries[*index].row.no;
             world.batch.erase.push(no);

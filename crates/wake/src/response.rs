@@ -18,7 +18,7 @@ pub struct Response<'a> {
     pub feedback: Option<&'a RawValue>,
     pub edited_content: Option<&'a RawValue>,
     pub responded_at: Option<Micros>,
-    /// The answer stands, but its text was erased under a retention rule.
+    /// The texts of the answer, or of a delivery that nobody answered, were erased.
     pub content_erased: bool,
 }
 

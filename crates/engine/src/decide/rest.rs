@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use account::event::{AccessDenied, AccessFailed, RelaysCounted};
 use account::{Role, secret::SecretHash};
 use inbox::event::ContentErased;
+use store::{DeliveryRow, Erased};
 use uuid::Uuid;
 
-use crate::{command::Reply, refusal::Refusal, stage::Stage};
+use crate::{command::Reply, project, refusal::Refusal, stage::Stage};
 
 pub fn administer(
     stage: &mut Stage<'_>,
@@ -178,7 +179,14 @@ pub fn deny(
     Ok(Reply::Done)
 }
 
-/// Never a pending one: an answer was given, and its time is over.
+/// Whether content may be erased. What still waits for an answer is kept; nobody
+/// waits for one to an update, or after the time was over.
+fn may_erase(row: &DeliveryRow) -> bool {
+    let is_over = row.timed_out || project::kind(row.kind) == wake::Kind::Update;
+    row.answered_by.is_some() || (is_over && row.hold.is_none())
+}
+
+/// Never one that waits for an answer.
 pub fn erase(
     stage: &mut Stage<'_>,
     delivery_ids: &[Uuid],
@@ -189,7 +197,7 @@ pub fn erase(
         .iter()
         .filter_map(|id| stage.views.delivery(*id))
     {
-        if row.answered_by.is_some() && !row.erased {
+        if may_erase(row) && row.erased != Erased::All {
             by_stream.entry(row.stream).or_default().push(row.id);
         }
     }
@@ -214,10 +222,10 @@ pub fn erase_now(
 ) -> Result<Reply, Refusal> {
     may_administer(stage, &actor)?;
     let row = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
-    if row.answered_by.is_none() {
+    if !may_erase(row) {
         return Err(inbox::Rejection::StillOpen.into());
     }
-    if row.erased {
+    if row.erased == Erased::All {
         return Ok(Reply::Done);
     }
     let stream = stage.stream_of(row.stream);

@@ -98,7 +98,7 @@ impl From<&Row> for Item {
             timeout_at: delivery.timeout_at,
             timed_out: delivery.timed_out,
             held,
-            content_erased: delivery.erased,
+            content_erased: row.is_erased(),
             position: delivery.no,
         }
     }
@@ -247,7 +247,7 @@ async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
         let row = app.shared().delivery(delivery_id).await?;
         let row = row.ok_or_else(Problem::not_found)?;
         let content = app.shared().content(&row.row).await?;
-        Ok::<_, Problem>((content, row.row.erased))
+        Ok::<_, Problem>((content, row.is_erased()))
     };
     match standing.await {
         Err(problem) => problem,

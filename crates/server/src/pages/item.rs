@@ -11,6 +11,7 @@ use engine::{
 };
 use maud::{Markup, html};
 use serde_json::value::RawValue;
+use store::{DeliveryRow, Erased};
 use trail::Micros;
 use uuid::Uuid;
 use wake::Status;
@@ -237,10 +238,23 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
                 p { strong { (item.row.status().as_str()) } " by " (by) " " (when::ago(delivery.changed_at, now)) }
                 (texts)
                 p { (next(item)) }
-                @if delivery.erased { p .hint { "Its content was erased." } }
-                @else if signed.is_owner() { (erasure(signed, delivery.id)) }
+                (erasing(signed, delivery))
             }
+        } @else if delivery.timed_out || delivery.erased != Erased::Nothing {
+            (erasing(signed, delivery))
         }
+    }
+}
+
+/// What is gone of its content, or how an owner erases it.
+fn erasing(signed: &Signed, delivery: &DeliveryRow) -> Markup {
+    html! {
+        @match delivery.erased {
+            Erased::All => p .hint { "Its content was erased." },
+            Erased::BeforeAnswer => p .hint { "Its details were erased before it was answered." },
+            Erased::Nothing => {}
+        }
+        @if delivery.erased != Erased::All && signed.is_owner() { (erasure(signed, delivery.id)) }
     }
 }
 

@@ -44,8 +44,9 @@ fn retention(app: &App, signed: &Signed) -> Markup {
         section aria-labelledby="retention-title" {
             h2 #retention-title { "How long content is kept" }
             p .hint {
-                "What was answered so many days ago loses its content. That it was there, and what was decided, "
-                "stays on the trail. What waits for an answer is never erased."
+                "Content is erased so many days after the answer, after the time-out of what nobody answered, "
+                "or after the creation of an update. That it was there, and what was decided, stays on the trail. "
+                "What waits for an answer is never erased."
             }
             ul .plain {
                 @for kind in Kind::ALL.map(Kind::as_str) {

@@ -196,7 +196,7 @@ const PLAIN: &[(&str, &str)] = &[
         "SELECT count(*) FROM (
              SELECT no AS position FROM deliveries WHERE erased <> 0
              UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
-             WHERE d.erased <> 0) e
+             WHERE d.erased = 1) e
          CROSS JOIN parts p ON p.no BETWEEN e.position * 16 AND e.position * 16 + 15",
     ),
     (

@@ -263,7 +263,7 @@ pub fn answer(
         Find::new(|no| {
             format!(
                 "SELECT {answer}, {part} FROM deliveries LEFT JOIN parts
-                   ON status > 0 AND erased = 0
+                   ON status > 0 AND erased <> 1
                    AND parts.no >= answer_position * {n} AND parts.no < (answer_position + 1) * {n}
                  WHERE deliveries.no = {no} ORDER BY parts.no"
             )

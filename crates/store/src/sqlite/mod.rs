@@ -34,9 +34,9 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Error,
-    HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix, RelayedRow, Result,
-    RowCheck, RowSeal, Store, StreamQuery, SweepPage, SweepQuery,
+    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
+    ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix, RelayedRow, Result,
+    RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery,
 };
 use head_file::HeadFile;
 use ids::Ids;
@@ -453,18 +453,28 @@ impl Store for Sqlite {
         })
     }
 
-    async fn erasable(&self, kind: u8, before: Micros, limit: usize) -> Result<Vec<DeliveryRow>> {
+    async fn erasable(&self, query: ErasableQuery) -> Result<Vec<DeliveryRow>> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT {}, mac FROM deliveries WHERE erased = 0 AND status > 0
-                 AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at LIMIT ?3",
-                records::DELIVERY
+                "SELECT {}, mac FROM deliveries WHERE {} LIMIT ?3",
+                records::DELIVERY,
+                match query.since {
+                    Since::Answer =>
+                        "erased <> 1 AND status > 0
+                         AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at",
+                    Since::TimeOut =>
+                        "erased <> 1 AND status = 0 AND timed_out = 1 AND hold_by IS NULL
+                         AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
+                    // As the index says it.
+                    Since::Creation =>
+                        "erased <> 1 AND status = 0 AND kind = 2 AND hold_by IS NULL
+                         AND kind = ?1 AND created_at < ?2 ORDER BY created_at",
+                }
             );
+            let values = params![query.kind, query.before.0, query.limit as i64];
             connection
                 .prepare_cached(&sql)?
-                .query_map(params![kind, before.0, limit as i64], |row| {
-                    records::delivery(row, self.seal.as_ref())
-                })?
+                .query_map(values, |row| records::delivery(row, self.seal.as_ref()))?
                 // One that was changed is left as it is.
                 .filter(|row| !row.as_ref().is_err_and(is_unreadable))
                 .collect()

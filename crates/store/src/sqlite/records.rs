@@ -5,8 +5,8 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, HoldRow,
-    PartRow, RowSeal, StreamQuery,
+    AccountRow, AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Erased,
+    HoldRow, PartRow, RowSeal, StreamQuery,
     sqlite::{is_unreadable, sealed},
 };
 
@@ -63,9 +63,13 @@ fn plain_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
         answered_by: row.get(17)?,
         answer_position: row.get::<_, Option<i64>>(18)?.map(|at| at as u64),
         hold,
-        erased: row.get(23)?,
+        erased: erased(row, 23)?,
         due_at: row.get::<_, Option<i64>>(24)?.map(Micros),
     })
+}
+
+fn erased(row: &Row<'_>, column: usize) -> rusqlite::Result<Erased> {
+    Erased::of(row.get(column)?).ok_or_else(|| changed("deliveries"))
 }
 
 /// A row that was changed by someone else.
@@ -98,7 +102,7 @@ pub fn answer(row: &Row<'_>, seal: Option<&RowSeal>) -> rusqlite::Result<AnswerR
         status: row.get(2)?,
         changed_at: Micros(row.get(3)?),
         answer_position: row.get::<_, Option<i64>>(4)?.map(|at| at as u64),
-        erased: row.get(5)?,
+        erased: erased(row, 5)?,
         feedback: None,
         edited_content: None,
     };
@@ -180,7 +184,7 @@ pub fn set_texts(
 
 /// Whether an agent is told texts with it.
 fn has_texts(row: &AnswerRow) -> bool {
-    row.status > 0 && row.answer_position.is_some() && !row.erased
+    row.status > 0 && row.answer_position.is_some() && row.erased != Erased::All
 }
 
 /// Adds the texts of final answers.

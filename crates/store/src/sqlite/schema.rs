@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
             sealed::ENTRIES,
         ],
     },
+    Step::plain(UNANSWERED),
 ];
 
 struct Step {
@@ -259,6 +260,17 @@ ALTER TABLE parts      ADD COLUMN mac  INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE entries    ADD COLUMN mac  INTEGER NOT NULL DEFAULT 0;
 -- Whatever the views said before, the trail decides (see `Store::was_migrated`).
 INSERT OR IGNORE INTO rebuilding SELECT 1 FROM head;
+";
+
+/// What a retention rule looks through: also what was answered after its content
+/// was erased, what nobody answered in time, and updates that nobody answered.
+const UNANSWERED: &str = "
+DROP INDEX deliveries_erasable;
+CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased <> 1 AND status > 0;
+CREATE INDEX deliveries_timed_out ON deliveries (kind, timeout_at)
+    WHERE erased <> 1 AND status = 0 AND timed_out = 1;
+CREATE INDEX deliveries_updates ON deliveries (created_at)
+    WHERE erased <> 1 AND status = 0 AND kind = 2;
 ";
 
 /// The first version in which every table of `sealed.rs` has its codes.

@@ -450,7 +450,7 @@ fn bind_delivery(
     write.raw_bind_parameter(21, hold.map(|hold| hold.channel))?;
     write.raw_bind_parameter(22, hold.map(|hold| hold.status))?;
     write.raw_bind_parameter(23, hold.map(|hold| hold.until.0))?;
-    write.raw_bind_parameter(24, row.erased)?;
+    write.raw_bind_parameter(24, row.erased.code())?;
     write.raw_bind_parameter(25, row.due_at.map(|at| at.0))?;
     write.raw_bind_parameter(26, seal.delivery(row))?;
     write.raw_bind_parameter(27, seal.answer(&row.answer()))

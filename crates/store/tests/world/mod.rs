@@ -156,7 +156,7 @@ impl World {
             answered_by: None,
             answer_position: None,
             hold: None,
-            erased: false,
+            erased: Erased::Nothing,
             due_at: None,
         };
         self.batch.new_deliveries.push(row.clone());
@@ -266,7 +266,7 @@ impl World {
             .filter(|known| {
                 let row = &known.row;
                 let details = known.details.as_deref().unwrap_or_default();
-                let details = if row.erased { &[][..] } else { details };
+                let details = if row.erased == Erased::Nothing { details } else { &[][..] };
                 let text = format!(
                     "{} {} {} {}",
                     names[&row.stream].trim_start_matches("agent/"),
@@ -297,7 +297,7 @@ impl World {
 
 pub fn answered(known: &Known) -> AnswerRow {
     let row = &known.row;
-    let final_and_whole = row.status > 0 && !row.erased;
+    let final_and_whole = row.status > 0 && row.erased != Erased::All;
     let text = |text: &Option<Vec<u8>>| text.clone().filter(|_| final_and_whole);
     AnswerRow {
         id: row.id,

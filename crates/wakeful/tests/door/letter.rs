@@ -131,3 +131,74 @@ async fn since_and_provider_are_as_long_and_as_various_as_the_documents_allow() 
     let bad = house.get("/wake/v1/responses?since=monday", &key).await;
     bad.is_problem(422, "bad_since", Some("since"));
 }
+
+/// The secret that an agent got with its first key, and that key.
+fn key_and_secret(house: &House, agent: &str, more: &[&str]) -> (String, String) {
+    let made = house.json(&[&["key", "create", "--agent", agent], more].concat());
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    (text("key"), text("webhook_secret"))
+}
+
+#[tokio::test]
+async fn polls_and_sweeps_are_signed_with_the_secret_of_whoever_asks() {
+    let (house, ann) = House::start().await;
+    let (key, secret) = key_and_secret(&house, "a", &[]);
+    let (chief, chiefs) = key_and_secret(&house, "chief", &["--orchestrator", "a"]);
+    let id = house.deliver(&key, "a", json!({})).await;
+    let poll = format!("/wake/v1/response/{id}");
+    for answered in [false, true] {
+        for (token, secret) in [(&key, &secret), (&chief, &chiefs)] {
+            for path in [poll.as_str(), "/wake/v1/responses?agent_id=a"] {
+                let answer = house.get(path, token).await;
+                assert_eq!(answer.status, 200);
+                let signature = wake::signature::wake(secret, &answer.body);
+                let given = answer.header("x-wake-signature");
+                assert_eq!(given, Some(signature.as_str()), "{path}");
+            }
+        }
+        if !answered {
+            let answer = json!({"status": "approved", "feedback": "Gut – weiter!"});
+            assert_eq!(house.respond(&ann, &id, answer).await.status, 200);
+        }
+    }
+    // A new secret signs at once.
+    let made = house.json(&["webhook", "secret", "--agent", "a"]);
+    let secret = made["webhook_secret"].as_str().unwrap();
+    let answer = house.get(&poll, &key).await;
+    let signature = wake::signature::wake(secret, &answer.body);
+    let given = answer.header("x-wake-signature");
+    assert_eq!(given, Some(signature.as_str()));
+}
+
+#[tokio::test]
+async fn an_agents_own_key_gets_the_proof_of_its_answer_and_nothing_of_a_held_one() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let (chief, _) = key_and_secret(&house, "chief", &["--orchestrator", "a"]);
+    let id = house.deliver(&key, "a", json!({})).await;
+    let path = format!("/wake/v1/response/{id}/receipt");
+    let answer = json!({"status": "approved", "feedback": "Hidden words", "hold_seconds": 30});
+    assert_eq!(house.respond(&ann, &id, answer).await.status, 200);
+    let held = house.get(&path, &key).await;
+    assert_eq!(held.status, 200);
+    assert!(!held.text().contains("answer_held"), "{}", held.text());
+    let content = base64::Engine::encode(
+        &base64::engine::general_purpose::STANDARD,
+        "\"Hidden words\"",
+    );
+    assert!(!held.text().contains(&content), "{}", held.text());
+    assert!(held.text().contains("delivery_received"));
+    let undo = format!("/api/v1/inbox/{id}/undo");
+    assert_eq!(house.send("POST", &undo, Some(&ann), None).await.status, 200);
+    let answer = json!({"status": "rejected"});
+    assert_eq!(house.respond(&ann, &id, answer).await.status, 200);
+    let receipt = house.get(&path, &key).await;
+    assert!(receipt.text().contains("delivery_answered"));
+    let file = house.data().join("receipt.json");
+    std::fs::write(&file, &receipt.body).unwrap();
+    let log_key = house.text(&["trail", "key"]);
+    house.text(&["trail", "verify", file.to_str().unwrap(), "--key", log_key.trim()]);
+    for other in [&chief, &house.key("b")] {
+        house.get(&path, other).await.is_problem(404, "not_found", None);
+    }
+}
