@@ -336,13 +336,14 @@ impl Found {
     /// Content goes by a rule, and the rule leaves an entry after it: what is gone
     /// without one was taken away.
     fn all_erased_by_rule(self) -> Result<(), ProofFault> {
-        let taken = self.bare.iter().filter_map(|(id, (first, last))| {
-            match self.erased.get(id) {
+        let taken = self
+            .bare
+            .iter()
+            .filter_map(|(id, (first, last))| match self.erased.get(id) {
                 None => Some(*first),
                 Some(erased) if last > erased => Some(*last),
                 Some(_) => None,
-            }
-        });
+            });
         match taken.min() {
             None => Ok(()),
             Some(position) => Err(ProofFault::Taken { position }),

@@ -53,7 +53,9 @@ pub enum Rejection {
     HeldByYou { verdict: Verdict, until: Micros },
     #[error("There is nothing to undo: no answer is being held.")]
     NothingHeld,
-    #[error("It waits for an answer. Once that is final, or its time is over, its content can be erased.")]
+    #[error(
+        "It waits for an answer. Once that is final, or its time is over, its content can be erased."
+    )]
     StillOpen,
 }
 

@@ -266,6 +266,21 @@ mod tests {
         })
     }
 
+    /// SCHED_IDLE, and the nicest.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn whoever_has_failed_is_looked_at_when_nothing_else_is_to_do() {
+        for (failed, policy, nice) in [(0, "0", "19"), (1, "5", "")] {
+            let turn = Turns::default().wait(rank_of(failed)).await.unwrap();
+            let stat = turn.spend(|| std::fs::read_to_string("/proc/thread-self/stat"));
+            let stat = stat.await.unwrap().unwrap();
+            let after_name = stat.rsplit_once(')').unwrap().1;
+            let fields: Vec<&str> = after_name.split_whitespace().collect();
+            assert_eq!(fields[38], policy, "{stat}");
+            assert!(nice.is_empty() || fields[16] == nice, "{stat}");
+        }
+    }
+
     #[tokio::test]
     async fn whoever_has_failed_least_goes_first() {
         let turns = Turns::default();

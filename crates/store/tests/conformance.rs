@@ -722,7 +722,7 @@ async fn erasable_is_what_is_old_and_waits_for_no_answer(backend: impl Backend) 
         world.change(index, None);
     }
     world.commit().await;
-    const UPDATE: u8 = 2;
+    const UPDATE: u8 = 0;
     let counted_from = |row: &DeliveryRow, since: Since| match since {
         Since::Answer => (row.status > 0).then_some(row.changed_at),
         _ if row.status > 0 || row.hold.is_some() => None,

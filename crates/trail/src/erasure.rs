@@ -68,13 +68,14 @@ impl Erasures {
     /// erased: the first of each delivery that was never erased, the last of one
     /// that was answered after it was; of these the first.
     pub fn first_cut(&self) -> Option<u64> {
-        let cut = self.bare.iter().filter_map(|(id, (first, last))| {
-            match self.erased.get(id) {
+        let cut = self
+            .bare
+            .iter()
+            .filter_map(|(id, (first, last))| match self.erased.get(id) {
                 None => Some(*first),
                 Some(erased) if last > erased => Some(*last),
                 Some(_) => None,
-            }
-        });
+            });
         cut.min()
     }
 }

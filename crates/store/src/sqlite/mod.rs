@@ -35,8 +35,8 @@ use uuid::Uuid;
 
 use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
-    ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix, RelayedRow, Result,
-    RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery,
+    ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
+    RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery,
 };
 use head_file::HeadFile;
 use ids::Ids;
@@ -467,7 +467,7 @@ impl Store for Sqlite {
                          AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
                     // As the index says it.
                     Since::Creation =>
-                        "erased <> 1 AND status = 0 AND kind = 2 AND hold_by IS NULL
+                        "erased <> 1 AND status = 0 AND kind = 0 AND hold_by IS NULL
                          AND kind = ?1 AND created_at < ?2 ORDER BY created_at",
                 }
             );

@@ -270,7 +270,7 @@ CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased <
 CREATE INDEX deliveries_timed_out ON deliveries (kind, timeout_at)
     WHERE erased <> 1 AND status = 0 AND timed_out = 1;
 CREATE INDEX deliveries_updates ON deliveries (created_at)
-    WHERE erased <> 1 AND status = 0 AND kind = 2;
+    WHERE erased <> 1 AND status = 0 AND kind = 0;
 ";
 
 /// The first version in which every table of `sealed.rs` has its codes.

@@ -266,7 +266,11 @@ impl World {
             .filter(|known| {
                 let row = &known.row;
                 let details = known.details.as_deref().unwrap_or_default();
-                let details = if row.erased == Erased::Nothing { details } else { &[][..] };
+                let details = if row.erased == Erased::Nothing {
+                    details
+                } else {
+                    &[][..]
+                };
                 let text = format!(
                     "{} {} {} {}",
                     names[&row.stream].trim_start_matches("agent/"),
