@@ -120,3 +120,46 @@ async fn data_of_the_version_before_codes_of_deliveries_opens_migrates_verifies_
     let rebuilt = house.json(&["trail", "rebuild"]);
     assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
 }
+
+#[tokio::test]
+async fn data_of_the_version_before_erasing_the_unanswered_opens_migrates_verifies_and_serves() {
+    const ANN: &str = "wl_wBwWpNgIPCM3K2rq2gSkq-95D7vJkKGq3h6AAjjx4IU";
+    const WRITER: &str = "wk_live_kOGltsQP5vYrinIhZlbsIXs1aIBD_qMcC7pzpUY6Rz4";
+    const REDIRECTED: &str = "81937a29-c164-4efd-b08b-b558288c5de0";
+    const ERASED: &str = "d7dcb91b-b5b8-437a-8e7f-23605b07d518";
+    const UPDATE: &str = "4e4b598f-20e8-4441-9677-45befe7730dc";
+    const TIMED_OUT: &str = "5ca236d4-0b74-44b0-b43d-bfe0e2e3f743";
+    const HELD: &str = "7df250ee-2321-47a6-ab89-e83de8f316a1";
+    let mut house = moved_in("schema-5");
+    // Before anything is migrated, too.
+    assert_eq!(verify(house.data())["verified"], true);
+    house.serve().await;
+    let told = house.response(WRITER, REDIRECTED).await;
+    assert_eq!(told["feedback"], "Shorter.");
+    assert_eq!(house.response(WRITER, ERASED).await["content_erased"], true);
+    assert_eq!(house.answer(WRITER, HELD).await["status"], "approved");
+    // What timed out before can be erased now, and what waits cannot.
+    let content = |id: &str| format!("/api/v1/inbox/{id}/content");
+    let erased = house
+        .send("DELETE", &content(TIMED_OUT), Some(ANN), None)
+        .await;
+    assert!(erased.status.is_success(), "{erased:?}");
+    let told = house.response(WRITER, TIMED_OUT).await;
+    assert_eq!(
+        (&told["status"], &told["content_erased"]),
+        (&json!("pending"), &json!(true))
+    );
+    let update = house.get(&format!("/api/v1/inbox/{UPDATE}"), ANN).await;
+    assert_eq!(update.json()["details"], "details of update");
+    let late = json!({ "status": "rejected", "feedback": "Too late." });
+    assert_eq!(house.respond(ANN, TIMED_OUT, late).await.status, 200);
+    assert_eq!(
+        house.response(WRITER, TIMED_OUT).await["feedback"],
+        "Too late."
+    );
+    house.stop();
+    assert_eq!(verify(house.data())["verified"], true);
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    assert_eq!(verify(house.data())["verified"], true);
+}

@@ -134,12 +134,12 @@ pub fn block_digests(connection: &Connection, size: u64) -> rusqlite::Result<Vec
 }
 
 pub fn rows(connection: &Connection, seal: Option<&RowSeal>) -> Result<RowCheck> {
-    let is_sealed = schema::is_sealed(connection)?;
     let mut check = RowCheck {
         sealed_checked: seal.is_some(),
         ..Default::default()
     };
     let objects = schema::objects(connection).map_err(failed)?;
+    let expected = schema::expected_of(connection)?;
     let found = at_one_moment(connection, |connection| {
         let mut wrong = Vec::new();
         if let Some(seal) = seal {
@@ -151,8 +151,7 @@ pub fn rows(connection: &Connection, seal: Option<&RowSeal>) -> Result<RowCheck>
         Ok(wrong)
     });
     check.wrong = found.map_err(failed)?;
-    // A database of an older version has another schema until it is opened.
-    if is_sealed && let Some(what) = different_object(&objects, &schema::expected()?) {
+    if let Some(what) = different_object(&objects, &expected) {
         check
             .wrong
             .push(format!("schema: {what} is not as this program made it"));

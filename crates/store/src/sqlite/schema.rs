@@ -267,8 +267,10 @@ INSERT OR IGNORE INTO rebuilding SELECT 1 FROM head;
 const UNANSWERED: &str = "
 DROP INDEX deliveries_erasable;
 CREATE INDEX deliveries_erasable ON deliveries (kind, changed_at) WHERE erased <> 1 AND status > 0;
+DROP INDEX IF EXISTS deliveries_timed_out;
 CREATE INDEX deliveries_timed_out ON deliveries (kind, timeout_at)
     WHERE erased <> 1 AND status = 0 AND timed_out = 1;
+DROP INDEX IF EXISTS deliveries_updates;
 CREATE INDEX deliveries_updates ON deliveries (created_at)
     WHERE erased <> 1 AND status = 0 AND kind = 0;
 ";
@@ -351,9 +353,19 @@ pub fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)
 
 /// The same of a database that has just been made.
 pub fn expected() -> Result<Vec<(String, String)>> {
+    expected_after(STEPS)
+}
+
+/// The same of one that was just made in the version that this one says it has.
+pub fn expected_of(connection: &Connection) -> Result<Vec<(String, String)>> {
+    let version = usize::try_from(version(connection)?).unwrap_or_default();
+    expected_after(&STEPS[..version.min(STEPS.len())])
+}
+
+fn expected_after(steps: &[Step]) -> Result<Vec<(String, String)>> {
     let fresh = Connection::open_in_memory().map_err(failed)?;
     sealed::register(&fresh, None).map_err(failed)?;
-    for step in STEPS {
+    for step in steps {
         fresh.execute_batch(step.sql).map_err(failed)?;
     }
     objects(&fresh).map_err(failed)
