@@ -183,6 +183,9 @@ pub struct Serve {
     /// Its private key, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// The oldest TLS to speak: 1.2, as devices need it, or 1.3 [default: 1.2]
+    #[arg(long, value_name = "VERSION")]
+    pub tls_min: Option<String>,
     /// Networks of the proxies in front, which speak HTTPS to the world
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub behind_proxy: Vec<String>,
