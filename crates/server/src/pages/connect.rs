@@ -17,6 +17,7 @@ use crate::{
         form::pairs,
         layout::{copied, page as layout, token},
         owner::{Owner, OwnerForm, fault, kept, refused},
+        settings::never_erased,
         when,
     },
 };
@@ -50,6 +51,7 @@ fn begin(app: &App, owner: &Owner, problem: Option<&Problem>) -> Markup {
             input #agent name="agent_id" maxlength="128" autocapitalize="none" spellcheck="false" required autofocus;
             button .main { "Make a key" }
         }
+        (never_erased())
         p .hint { "What is delivered with a test key is marked as a test. For real work, " a href="/agents" { "create a live key" } "." }
     }
 }
@@ -108,6 +110,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
                 (copied(&text))
             }
         }
+        (never_erased())
         (arrival(app, &made.agent_id).await?)
         h2 { "3. Teach it when to ask" }
         p .hint {

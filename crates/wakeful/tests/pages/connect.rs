@@ -122,6 +122,28 @@ async fn the_four_variables_are_one_block_for_a_file_and_can_be_copied() {
     }
 }
 
+#[tokio::test]
+async fn whoever_connects_an_agent_is_told_what_is_never_encrypted_nor_erased_and_why() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let before = ann.page("/connect").await;
+    let with_key = ann.shown("/connect", &[("agent_id", "a")]).await;
+    for page in [before, with_key] {
+        says_what_stays(&page);
+    }
+}
+
+/// Checks that a page says what neither a body key nor retention reaches.
+#[track_caller]
+pub fn says_what_stays(page: &str) {
+    for said in [
+        "Headline and summary are neither encrypted by <code>--body-key</code> nor erased by retention.",
+        "facts of the trail, which are never erased, so that the trail can be verified and lists can be shown",
+    ] {
+        assert!(page.contains(said), "{said} in {page}");
+    }
+}
+
 /// Runs the block that starts so, as what `program` reads, after the key was
 /// exported; answers what it delivers.
 async fn follow(start: &str, program: &str, said: &str) {
