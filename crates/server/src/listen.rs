@@ -24,8 +24,9 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::{
-    ServerConfig,
+    ServerConfig, SupportedProtocolVersion,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    version::{TLS12, TLS13},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -57,6 +58,41 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Requests at once on one HTTP/2 connection.
 const STREAMS: u32 = 100;
 
+/// The oldest version of TLS that a listener speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsMin {
+    /// Many devices know nothing newer.
+    #[default]
+    V1_2,
+    V1_3,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write the oldest version of TLS to speak as 1.2, which is the default, or 1.3")]
+pub struct TlsMinFault;
+
+impl std::str::FromStr for TlsMin {
+    type Err = TlsMinFault;
+
+    fn from_str(text: &str) -> Result<TlsMin, TlsMinFault> {
+        match text {
+            "1.2" => Ok(TlsMin::V1_2),
+            "1.3" => Ok(TlsMin::V1_3),
+            _ => Err(TlsMinFault),
+        }
+    }
+}
+
+impl TlsMin {
+    fn versions(self) -> &'static [&'static SupportedProtocolVersion] {
+        static NEWEST_FIRST: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+        match self {
+            TlsMin::V1_2 => &NEWEST_FIRST,
+            TlsMin::V1_3 => &NEWEST_FIRST[..1],
+        }
+    }
+}
+
 /// A certificate and its key, ready to protect connections.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
@@ -70,11 +106,17 @@ impl std::fmt::Debug for Tls {
 impl Tls {
     /// From a chain of certificates and a private key, both as PEM.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> io::Result<Tls> {
+        Tls::from_pem_since(TlsMin::default(), chain, key)
+    }
+
+    /// The same; whoever offers only versions of TLS before `oldest` is refused
+    /// in the handshake.
+    pub fn from_pem_since(oldest: TlsMin, chain: &[u8], key: &[u8]) -> io::Result<Tls> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
             .map_err(io::Error::other)?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(io::Error::other)?;
-        let mut config = ServerConfig::builder()
+        let mut config = ServerConfig::builder_with_protocol_versions(oldest.versions())
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(io::Error::other)?;

@@ -6,6 +6,7 @@
 
 pub mod base;
 pub mod delivery;
+pub mod environment;
 pub mod event;
 pub mod fault;
 pub mod life;

@@ -17,6 +17,10 @@ use crate::{
 /// server to talk to.
 const TALK_TO_NOBODY: [&str; 4] = ["demo", "serve", "completions", "man"];
 
+/// Commands of an agent, which find the server by `WAKE_ENDPOINT` if nothing of
+/// ours names one.
+const OF_AGENTS: [&str; 3] = ["deliver", "response", "responses"];
+
 /// Reads the program's own arguments; ends the program if they make no sense.
 pub fn read() -> Cli {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -137,9 +141,16 @@ fn choose_place(name: &str, matches: &ArgMatches, cli: &mut Cli) -> Result<(), R
                 or choose with --data or --server";
             return Err((ErrorKind::ArgumentConflict, said.to_owned()));
         }
+        (None, None) if OF_AGENTS.contains(&name) => cli.place.server = endpoint(),
         _ => {}
     }
     Ok(())
+}
+
+/// The address that WAKE's own variable names, with or without `/wake/v1`.
+fn endpoint() -> Option<String> {
+    let named = std::env::var("WAKE_ENDPOINT").ok();
+    named.filter(|endpoint| !endpoint.is_empty())
 }
 
 /// A variable that is empty is not set; an option that is empty is a slip.

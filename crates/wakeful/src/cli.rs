@@ -77,10 +77,10 @@ pub enum Command {
     /// How long content is kept: set, list, run
     #[command(subcommand)]
     Retention(Retention),
-    /// Deliver work, as an agent (key in WAKE_API_KEY)
+    /// Deliver work, as an agent (server in WAKE_ENDPOINT, key in WAKE_API_KEY)
     #[command(after_help = CONTENT)]
     Deliver(Deliver),
-    /// The answer to one delivery, as an agent (key in WAKE_API_KEY)
+    /// The answer to one delivery, as an agent (server in WAKE_ENDPOINT, key in WAKE_API_KEY)
     Response {
         /// The delivery's id, or enough of its beginning if it was delivered from here
         id: String,
@@ -96,7 +96,7 @@ pub enum Command {
         )]
         assume: Option<String>,
     },
-    /// Answers to many deliveries, as an agent (key in WAKE_API_KEY)
+    /// Answers to many deliveries, as an agent (server in WAKE_ENDPOINT, key in WAKE_API_KEY)
     Responses(Responses),
     /// What waits for you (token in WAKEFUL_TOKEN)
     Inbox(Inbox),
@@ -183,6 +183,9 @@ pub struct Serve {
     /// Its private key, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// The oldest TLS to speak: 1.2, as devices need it, or 1.3 [default: 1.2]
+    #[arg(long, value_name = "VERSION")]
+    pub tls_min: Option<String>,
     /// Networks of the proxies in front, which speak HTTPS to the world
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub behind_proxy: Vec<String>,
@@ -262,6 +265,9 @@ pub enum Key {
         /// Who owns the agent, if it is new
         #[arg(long, value_name = "NAME")]
         owner: Option<String>,
+        /// Print the agent's four variables, as lines for its .env file
+        #[arg(long)]
+        env: bool,
     },
     /// All keys, without their secrets
     List,
@@ -403,7 +409,7 @@ pub struct Deliver {
 #[derive(Debug, Args)]
 pub struct Responses {
     /// Only this agent's [default: all that the key may read]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", env = "WAKE_AGENT_ID")]
     pub agent: Option<String>,
     /// pending, approved, rejected, redirected [default: all]
     #[arg(long, value_name = "STATUS,…")]

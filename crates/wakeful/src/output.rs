@@ -35,6 +35,14 @@ pub fn print(text: &str) {
         .and_then(|()| out.write_all(b"\n"));
 }
 
+/// Lines to standard output: exactly, or escaped when a person looks at a terminal.
+pub fn print_text(text: &str) {
+    match std::io::stdout().is_terminal() {
+        true => print(&lines(text)),
+        false => print(text),
+    }
+}
+
 /// JSON of our own to standard output.
 pub fn print_json(value: &Value) {
     print_body(value.to_string().as_bytes());

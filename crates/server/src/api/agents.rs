@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use ::wake::{prompt::Prompt, signature};
+use ::wake::{environment, prompt::Prompt, signature};
 use axum::{
     extract::State,
     http::{StatusCode, header},
@@ -35,6 +35,9 @@ struct Shown<'a> {
 /// The keys that work now.
 #[derive(Debug, Default, Serialize)]
 struct Wake<'a> {
+    /// The door's address, the same for all: only where one agent is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endpoint: Option<String>,
     keys: Vec<keys::Shown<'a>>,
 }
 
@@ -117,6 +120,7 @@ pub async fn show(
     let keys = accounts.keys.values();
     let keys = keys.filter(|key| key.agent_id == agent_id && key.is_active(now));
     let wake = Wake {
+        endpoint: Some(environment::endpoint(&app.settings.address)),
         keys: keys.map(|key| keys::Shown::of(key, &accounts)).collect(),
     };
     Ok(Json(Shown::of(&app, agent, wake, &reader)).into_response())

@@ -1,7 +1,7 @@
 //! Connecting an agent: a fresh test key, and what to paste where. The line at
 //! the end lights up when the agent's first delivery arrives.
 
-use ::wake::prompt::Prompt;
+use ::wake::{environment::Environment, prompt::Prompt};
 use account::KeyKind;
 use axum::{
     extract::{RawQuery, State},
@@ -17,6 +17,7 @@ use crate::{
         form::pairs,
         layout::{copied, page as layout, token},
         owner::{Owner, OwnerForm, fault, kept, refused},
+        settings::never_erased,
         when,
     },
 };
@@ -50,6 +51,7 @@ fn begin(app: &App, owner: &Owner, problem: Option<&Problem>) -> Markup {
             input #agent name="agent_id" maxlength="128" autocapitalize="none" spellcheck="false" required autofocus;
             button .main { "Make a key" }
         }
+        (never_erased())
         p .hint { "What is delivered with a test key is marked as a test. For real work, " a href="/agents" { "create a live key" } "." }
     }
 }
@@ -90,6 +92,15 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
         (kept(&format!("/connect?agent={}", encoded(&made.agent_id)), &secrets))
         (allowance(app))
         h2 { "1. Give it the key" }
+        p { "As lines of its " code { ".env" } " file:" }
+        (copied(&variables(address, made)))
+        @if made.webhook_secret.is_none() {
+            p .hint {
+                "The secret that signs callbacks was shown with this agent's first key and is the same as before. "
+                "If it is lost, make a new one under " a href="/webhooks" { "Webhooks" } "."
+            }
+        }
+        p { "Or in a shell:" }
         (copied(&environment(made)))
         h2 { "2. Deliver something" }
         @for (name, text) in ways {
@@ -99,6 +110,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
                 (copied(&text))
             }
         }
+        (never_erased())
         (arrival(app, &made.agent_id).await?)
         h2 { "3. Teach it when to ask" }
         p .hint {
@@ -159,6 +171,18 @@ fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// What to paste into a `.env` file.
+fn variables(address: &str, made: &Created) -> String {
+    let environment = Environment {
+        address: Some(address),
+        key: &made.key,
+        webhook_secret: made.webhook_secret.as_deref(),
+        agent_id: &made.agent_id,
+    };
+    environment.text()
+}
+
+/// The same for a shell, as far as the lines that follow need it.
 fn environment(made: &Created) -> String {
     let key = format!("export WAKE_API_KEY={}\n", word(&made.key));
     match &made.webhook_secret {

@@ -48,6 +48,7 @@ fn retention(app: &App, signed: &Signed) -> Markup {
                 "or after the creation of an update. That it was there, and what was decided, stays on the trail. "
                 "What waits for an answer is never erased."
             }
+            (never_erased())
             ul .plain {
                 @for kind in Kind::ALL.map(Kind::as_str) {
                     @let days = accounts.retention.get(kind);
@@ -70,6 +71,18 @@ fn retention(app: &App, signed: &Signed) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// What neither these rules nor a body key reach, and why. Shown where retention
+/// is set and where an agent gets its key.
+pub fn never_erased() -> Markup {
+    html! {
+        p .hint {
+            "Headline and summary are neither encrypted by " code { "--body-key" } " nor erased by retention. "
+            "They belong to the facts of the trail, which are never erased, so that the trail can be verified "
+            "and lists can be shown: keep secrets and personal data out of them."
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     Ending,
     cli::{Key, Place, Rate, Retention, User, Webhook},
+    commands::key,
     connect::{As, connect},
     output::{line, print, print_body, print_json, say, table},
 };
@@ -22,7 +23,7 @@ async fn ask(
     show: impl FnOnce(&Value),
 ) -> Result<Ending> {
     let who = match (method, path) {
-        ("POST", "/api/v1/users" | "/api/v1/keys") => As::Founder,
+        ("POST", "/api/v1/users") => As::Founder,
         _ => As::Operator,
     };
     let connection = connect(place, who).await?;
@@ -135,11 +136,6 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
         say(&format!("Key {id} for {agent}. It is shown this once:"));
         print(value["key"].as_str().unwrap_or_default());
         say("Use it as WAKE_API_KEY.");
-        if let Some(secret) = value["webhook_secret"].as_str() {
-            say(&format!(
-                "Callbacks are signed with WAKE_WEBHOOK_SECRET={secret}"
-            ));
-        }
     };
     match command {
         Key::Create {
@@ -148,6 +144,7 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
             orchestrator,
             rate,
             owner,
+            env,
         } => {
             let rate = match rate.as_deref().map(account::Rate::parse) {
                 Some(None) => bail!("write --rate as PER_HOUR/BURST, such as 500/50"),
@@ -158,7 +155,7 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
                 "agent_id": agent, "test": test, "orchestrates": orchestrator,
                 "rate": rate, "owner": owner
             });
-            let ending = ask(place, "POST", "/api/v1/keys", Some(body), show_key).await?;
+            let ending = key::create(place, &body, env).await?;
             if ending == Ending::Done && !orchestrator.is_empty() {
                 warn_of_unknown(place, &orchestrator).await?;
             }

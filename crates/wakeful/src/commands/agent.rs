@@ -257,8 +257,10 @@ fn show_answer(answer: &Answer) {
 pub async fn responses(place: &Place, responses: Responses) -> Result<Ending> {
     let mut query = Vec::new();
     let limit = responses.limit.map(|limit| limit.to_string());
+    // A variable that is empty is not set.
+    let agent = responses.agent.filter(|agent| !agent.is_empty());
     for (name, value) in [
-        ("agent_id", responses.agent),
+        ("agent_id", agent),
         ("status", responses.status),
         ("since", responses.since),
         ("limit", limit),

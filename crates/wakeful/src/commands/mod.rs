@@ -6,6 +6,7 @@ mod backup;
 mod demo;
 mod files;
 mod human;
+mod key;
 mod preload;
 mod serve;
 mod trail;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use server::{
     App, Settings,
     limits::People,
-    listen::Tls,
+    listen::{Tls, TlsMin},
     proxy::{self, ProxySecret, Unfit},
     serve::{self, Bound},
 };
@@ -37,6 +37,7 @@ struct File {
     listen: Option<SocketAddr>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
+    tls_min: Option<String>,
     #[serde(default)]
     behind_proxy: Vec<String>,
     proxy_secret_file: Option<PathBuf>,
@@ -89,17 +90,23 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     let proxy_secret = flags.proxy_secret_file.or(file.proxy_secret_file);
     let proxy_secret = proxy_secret.as_deref().map(read_secret).transpose()?;
     check_proxies(&proxies, proxy_secret.as_ref())?;
+    let tls_min = flags.tls_min.or(file.tls_min);
+    let oldest = read_tls_min(tls_min.as_deref())?;
+    let files = (
+        flags.tls_cert.or(file.tls_cert),
+        flags.tls_key.or(file.tls_key),
+    );
     let tls =
-        match (
-            flags.tls_cert.or(file.tls_cert),
-            flags.tls_key.or(file.tls_key),
-        ) {
-            (Some(cert), Some(key)) => Some(read_tls(&cert, &key).with_context(|| {
+        match files {
+            (Some(cert), Some(key)) => Some(read_tls(oldest, &cert, &key).with_context(|| {
                 format!("could not use {} and {}", cert.display(), key.display())
             })?),
             (None, None) => None,
             _ => bail!("a certificate and its key go together: give both or neither"),
         };
+    if tls.is_none() && oldest != TlsMin::default() {
+        tracing::warn!("tls-min has no effect without a certificate: the proxy in front decides");
+    }
     if tls.is_none() && proxies.is_empty() && !listen.ip().is_loopback() {
         bail!(
             "{listen} can be reached from other machines, and plain HTTP must not be: \
@@ -222,8 +229,15 @@ fn check_proxies(proxies: &[Cidr], secret: Option<&ProxySecret>) -> Result<()> {
     })
 }
 
-fn read_tls(cert: &Path, key: &Path) -> std::io::Result<Tls> {
-    Tls::from_pem(&std::fs::read(cert)?, &std::fs::read(key)?)
+fn read_tls(oldest: TlsMin, cert: &Path, key: &Path) -> std::io::Result<Tls> {
+    Tls::from_pem_since(oldest, &std::fs::read(cert)?, &std::fs::read(key)?)
+}
+
+fn read_tls_min(text: Option<&str>) -> Result<TlsMin> {
+    match text {
+        None => Ok(TlsMin::default()),
+        Some(text) => text.parse().with_context(|| format!("tls-min {text:?}")),
+    }
 }
 
 /// Ends on SIGTERM or SIGINT, from the moment this is called.

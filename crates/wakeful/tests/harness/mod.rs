@@ -119,6 +119,8 @@ pub fn wakeful(data: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
     for name in [
         "WAKEFUL_TOKEN",
         "WAKE_API_KEY",
+        "WAKE_ENDPOINT",
+        "WAKE_AGENT_ID",
         "WAKEFUL_SERVER",
         "WAKEFUL_DATA",
         "WAKE_LOG",

@@ -81,6 +81,69 @@ fn block(page: &str, start: &str) -> String {
     plain.replace("&#39;", "'").replace("&amp;", "&")
 }
 
+/// What a shell has in its environment after it read these lines as a file.
+fn read_by_a_shell(lines: &str) -> Vec<String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), lines).unwrap();
+    let script = r#"set -a; . "$0"; set +a
+        for name in WAKE_ENDPOINT WAKE_API_KEY WAKE_WEBHOOK_SECRET WAKE_AGENT_ID; do
+            printenv "$name" || echo unset
+        done"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(file.path()).env_clear();
+    let output = shell
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .output();
+    let read = String::from_utf8(output.unwrap().stdout).unwrap();
+    read.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_four_variables_are_one_block_for_a_file_and_can_be_copied() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let endpoint = format!("{}/wake/v1", house.address());
+    for name in ["research-01", "a \"b\" \\ $(c) 'd'"] {
+        let page = ann.shown("/connect", &[("agent_id", name)]).await;
+        let lines = block(&page, "WAKE_ENDPOINT=");
+        assert_eq!(lines.lines().count(), 4, "{lines}");
+        let (key, secret) = (secret(&page, "wk_test_"), secret(&page, "whsec_"));
+        let read = read_by_a_shell(&lines);
+        assert_eq!(read, [endpoint.as_str(), &key, &secret, name]);
+        let shown = page.split("WAKE_ENDPOINT=").nth(1).unwrap();
+        let after = shown.split_once("</code></pre>").unwrap().1;
+        assert!(after.starts_with("<button class=\"quiet\" type=\"button\" data-copy>Copy"));
+        // The secret is shown once: with the first key.
+        let page = ann.shown("/connect", &[("agent_id", name)]).await;
+        let read = read_by_a_shell(&block(&page, "WAKE_ENDPOINT="));
+        assert_eq!((&read[0], &*read[2], &*read[3]), (&endpoint, "unset", name));
+        let said = "was shown with this agent's first key";
+        assert!(page.contains(said), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_connects_an_agent_is_told_what_is_never_encrypted_nor_erased_and_why() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let before = ann.page("/connect").await;
+    let with_key = ann.shown("/connect", &[("agent_id", "a")]).await;
+    for page in [before, with_key] {
+        says_what_stays(&page);
+    }
+}
+
+/// Checks that a page says what neither a body key nor retention reaches.
+#[track_caller]
+pub fn says_what_stays(page: &str) {
+    for said in [
+        "Headline and summary are neither encrypted by <code>--body-key</code> nor erased by retention.",
+        "facts of the trail, which are never erased, so that the trail can be verified and lists can be shown",
+    ] {
+        assert!(page.contains(said), "{said} in {page}");
+    }
+}
+
 /// Runs the block that starts so, as what `program` reads, after the key was
 /// exported; answers what it delivers.
 async fn follow(start: &str, program: &str, said: &str) {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     browser::Browser,
+    connect::says_what_stays,
     harness::{House, delivery},
 };
 
@@ -42,6 +43,14 @@ async fn an_owner_sets_how_long_content_is_kept() {
     let keep = [("type", "update"), ("keep", "always"), ("days", "30")];
     ann.done("/settings/retention", &keep, "/settings").await;
     assert_eq!(rules(&house, &token).await, json!({}));
+}
+
+#[tokio::test]
+async fn whoever_sets_retention_is_told_what_is_never_encrypted_nor_erased_and_why() {
+    let (house, _) = House::start().await;
+    let page = Browser::of(&house, "ann").await.page("/settings").await;
+    let retention = page.split("id=\"retention-title\"").nth(1).unwrap();
+    says_what_stays(retention.split("</section>").next().unwrap());
 }
 
 #[tokio::test]

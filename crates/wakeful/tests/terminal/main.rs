@@ -12,3 +12,4 @@ mod prefixes;
 mod scene;
 mod starting;
 mod values;
+mod variables;

@@ -1,6 +1,18 @@
 //! HTTPS that the server speaks itself.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    sync::Arc,
+};
+
 use reqwest::{Certificate, Client, Version};
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, ProtocolVersion, RootCertStore,
+    SupportedProtocolVersion,
+    pki_types::{CertificateDer, pem::PemObject as _},
+    version::{TLS12, TLS13},
+};
 use serde_json::json;
 
 use crate::harness::{Answer, House, delivery};
@@ -12,6 +24,14 @@ pub async fn start() -> (House, String, Certificate) {
 }
 
 pub async fn start_with_log(level: Option<&'static str>) -> (House, String, Certificate) {
+    start_with(level, &[]).await.unwrap()
+}
+
+/// The same with more flags; gives what the server said if it did not start.
+async fn start_with(
+    level: Option<&'static str>,
+    more: &[&str],
+) -> Result<(House, String, Certificate), String> {
     let mut house = House::empty();
     let ann = house.user("ann", "owner");
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
@@ -26,9 +46,102 @@ pub async fn start_with_log(level: Option<&'static str>) -> (House, String, Cert
         "--tls-key",
         key.to_str().unwrap(),
     ];
-    house.try_serve(&flags).await.unwrap();
+    house.try_serve(&[&flags, more].concat()).await?;
     let certificate = Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
-    (house, ann, certificate)
+    Ok((house, ann, certificate))
+}
+
+/// Asks for `/healthz` by a client that offers these versions of TLS alone;
+/// gives the one that was spoken, or how the handshake ended.
+fn ask(
+    house: &House,
+    offered: &[&'static SupportedProtocolVersion],
+) -> Result<ProtocolVersion, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    let trusted = CertificateDer::from_pem_file(house.data().join("cert.pem")).unwrap();
+    roots.add(trusted).unwrap();
+    let config = ClientConfig::builder_with_protocol_versions(offered)
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let mut tls = ClientConnection::new(Arc::new(config), name).unwrap();
+    let address = house.address();
+    let mut tcp = TcpStream::connect(address.trim_start_matches("https://")).unwrap();
+    if let Err(error) = tls.complete_io(&mut tcp) {
+        let cause = error.into_inner().unwrap();
+        return Err(*cause.downcast::<rustls::Error>().unwrap());
+    }
+    let mut stream = rustls::Stream::new(&mut tls, &mut tcp);
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    Ok(tls.protocol_version().unwrap())
+}
+
+/// How curl, whose TLS is not ours, ends if it offers nothing newer than this.
+fn curl(house: &House, newest: &str) -> Option<i32> {
+    let output = std::process::Command::new("curl")
+        .args(["--silent", "--fail", "--noproxy", "*", "--tls-max", newest])
+        .arg("--cacert")
+        .arg(house.data().join("cert.pem"))
+        .arg(format!("{}/healthz", house.address()))
+        .output();
+    output.unwrap().status.code()
+}
+
+/// What curl ends with if there was no TLS connection.
+const CURL_NO_TLS: i32 = 35;
+
+#[tokio::test]
+async fn a_client_that_offers_only_tls_1_2_is_served_unless_1_3_is_demanded() {
+    for flags in [&[][..], &["--tls-min", "1.2"]] {
+        let (house, _, _) = start_with(None, flags).await.unwrap();
+        assert_eq!(ask(&house, &[&TLS12]), Ok(ProtocolVersion::TLSv1_2));
+        assert_eq!(ask(&house, &[&TLS13]), Ok(ProtocolVersion::TLSv1_3));
+        assert_eq!(ask(&house, &[&TLS12, &TLS13]), Ok(ProtocolVersion::TLSv1_3));
+        assert_eq!([curl(&house, "1.2"), curl(&house, "1.3")], [Some(0); 2]);
+    }
+}
+
+#[tokio::test]
+async fn with_tls_min_1_3_a_client_that_offers_only_1_2_is_refused_in_the_handshake() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "tls-min = \"1.3\"\n").unwrap();
+    let config = ["--config", file.path().to_str().unwrap()];
+    for flags in [&["--tls-min", "1.3"], &config] {
+        let (house, _, certificate) = start_with(None, flags).await.unwrap();
+        let refused = rustls::Error::AlertReceived(AlertDescription::ProtocolVersion);
+        assert_eq!(ask(&house, &[&TLS12]), Err(refused), "{flags:?}");
+        assert_eq!(ask(&house, &[&TLS13]), Ok(ProtocolVersion::TLSv1_3));
+        assert_eq!(curl(&house, "1.2"), Some(CURL_NO_TLS), "{flags:?}");
+        assert_eq!(curl(&house, "1.3"), Some(0), "{flags:?}");
+        let client = Client::builder().no_proxy().tls_certs_only([certificate]);
+        let client = client.build().unwrap();
+        let request = client.get(format!("{}/healthz", house.address()));
+        assert_eq!(request.send().await.unwrap().status(), 200);
+    }
+    // A flag comes before the file.
+    let flags = [&config[..], &["--tls-min", "1.2"]].concat();
+    let (house, _, _) = start_with(None, &flags).await.unwrap();
+    assert_eq!(ask(&house, &[&TLS12]), Ok(ProtocolVersion::TLSv1_2));
+}
+
+#[tokio::test]
+async fn any_other_tls_min_is_refused_at_start_with_what_to_write() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let config = ["--config", file.path().to_str().unwrap()];
+    for value in ["1.1", "1.4", "TLS1.3", ""] {
+        let refused = start_with(None, &["--tls-min", value]).await;
+        std::fs::write(file.path(), format!("tls-min = {value:?}\n")).unwrap();
+        for refused in [refused, start_with(None, &config).await] {
+            let said = refused.err().unwrap();
+            assert!(said.contains(&format!("tls-min {value:?}")), "{said}");
+            assert!(said.contains("1.2, which is the default, or 1.3"), "{said}");
+        }
+    }
 }
 
 #[tokio::test]
