@@ -36,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Waiting at once: as many as have their turn within [`PATIENCE`], or nearly.
 const MOST_FRESH: usize = 1024;
 const MOST_FAILED: usize = 64;
+/// So many who have failed do not wait together unless they are a flood.
+const FLOOD: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub struct Turns(Arc<Mutex<Queue>>);
@@ -54,22 +56,28 @@ struct Queue {
     fresh_went: bool,
 }
 
+/// Before everyone who has failed.
+const FIRST_FAILED: (Rank, u64) = (
+    Rank {
+        failed: 1,
+        around: 0,
+    },
+    0,
+);
+
 /// How far hashing stands back for everything else: a person who signs in can
 /// wait for a moment, an agent's delivery must not wait for a flood of guesses.
 const NICENESS: i32 = 19;
 
 impl Queue {
+    fn failed_waiting(&self) -> usize {
+        self.waiting.range(FIRST_FAILED..).count()
+    }
+
     /// Of those who have failed and those who have not in turn, the first.
     fn whose_turn(&self) -> Option<(Rank, u64)> {
         let first = self.waiting.keys().next().copied()?;
-        let first_failed = (
-            Rank {
-                failed: 1,
-                around: 0,
-            },
-            0,
-        );
-        let failed = self.waiting.range(first_failed..).next();
+        let failed = self.waiting.range(FIRST_FAILED..).next();
         let failed = failed.map(|(place, _)| *place);
         match failed.filter(|_| !self.failed_busy) {
             Some(failed) if self.fresh_went || is_failed(first.0) => Some(failed),
@@ -83,6 +91,8 @@ impl Queue {
 pub struct Turn {
     turns: Turns,
     failed: bool,
+    /// Whether many who have failed waited with it.
+    is_flood: bool,
     /// Whether somebody took it.
     begun: bool,
 }
@@ -143,12 +153,14 @@ impl Turns {
                 break;
             };
             let failed = is_failed(place.0);
+            let is_flood = failed && queue.failed_waiting() >= FLOOD;
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;
             };
             let turn = Turn {
                 turns: self.clone(),
                 failed,
+                is_flood,
                 begun: true,
             };
             match sender.send(turn) {
@@ -206,7 +218,7 @@ impl Turn {
             // The turn that ends begins the rest that follows it.
             let _runtime = runtime.enter();
             let turn = self;
-            stand_back(turn.failed);
+            stand_back(turn.is_flood);
             let _ = sender.send(work());
             drop(turn);
         });
@@ -218,10 +230,10 @@ impl Turn {
 /// Makes this thread stand back for all others. A thread of a low priority may
 /// still keep one of a higher that wakes up waiting for the rest of its slice,
 /// some milliseconds; an idle one may not. But an idle one gets next to nothing
-/// of a busy machine, and that is for those alone who have failed.
-fn stand_back(failed: bool) {
+/// of a busy machine, and that is for a flood of guesses alone.
+fn stand_back(is_flood: bool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    let is_idle = failed
+    let is_idle = is_flood
         && set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle).is_ok();
     if !is_idle {
         // On Linux this is the thread's own.
@@ -266,19 +278,41 @@ mod tests {
         })
     }
 
-    /// SCHED_IDLE, and the nicest.
+    /// The scheduling policy and the niceness of the thread that hashes.
+    #[cfg(target_os = "linux")]
+    async fn policy(turn: Turn) -> (String, String) {
+        let stat = turn.spend(|| std::fs::read_to_string("/proc/thread-self/stat"));
+        let stat = stat.await.unwrap().unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        (fields[38].to_owned(), fields[16].to_owned())
+    }
+
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn whoever_has_failed_is_looked_at_when_nothing_else_is_to_do() {
-        for (failed, policy, nice) in [(0, "0", "19"), (1, "5", "")] {
-            let turn = Turns::default().wait(rank_of(failed)).await.unwrap();
-            let stat = turn.spend(|| std::fs::read_to_string("/proc/thread-self/stat"));
-            let stat = stat.await.unwrap().unwrap();
-            let after_name = stat.rsplit_once(')').unwrap().1;
-            let fields: Vec<&str> = after_name.split_whitespace().collect();
-            assert_eq!(fields[38], policy, "{stat}");
-            assert!(nice.is_empty() || fields[16] == nice, "{stat}");
+    async fn a_flood_is_looked_at_when_nothing_else_is_to_do_and_one_who_mistyped_is_not() {
+        const NORMAL: &str = "0";
+        const IDLE: &str = "5";
+        let nicest = NICENESS.to_string();
+        let turns = Turns::default();
+        let alone = turns.wait(rank_of(1)).await.unwrap();
+        let (done, _finished) = tokio::sync::mpsc::unbounded_channel();
+        let flood: Vec<_> = (0..=FLOOD).map(|_| queue_up(&turns, 2, &done)).collect();
+        while turns.lock().failed_waiting() <= FLOOD {
+            tokio::task::yield_now().await;
         }
+        assert_eq!(policy(alone).await, (NORMAL.to_owned(), nicest.clone()));
+        // While the flood waits, whoever has not failed is no part of it.
+        let fresh = turns.wait(rank_of(0)).await.unwrap();
+        assert_eq!(policy(fresh).await, (NORMAL.to_owned(), nicest));
+        flood.iter().for_each(tokio::task::JoinHandle::abort);
+        let turn = Turn {
+            turns: Turns::default(),
+            failed: true,
+            is_flood: true,
+            begun: false,
+        };
+        assert_eq!(policy(turn).await.0, IDLE);
     }
 
     #[tokio::test]

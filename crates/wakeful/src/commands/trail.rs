@@ -294,7 +294,10 @@ fn report(place: &Place, report: &trail::verify::Report, sealed: u64, seconds: f
         checkpoint.size, report.streams, checkpoint.origin
     ));
     if report.kept > 0 {
-        print(&format!("{} kept checkpoints are part of it", report.kept));
+        print(&match report.kept {
+            1 => "1 kept checkpoint is part of it".to_owned(),
+            kept => format!("{kept} kept checkpoints are part of it"),
+        });
     }
     let erased = report.erased.saturating_sub(sealed);
     if erased > 0 {
