@@ -45,8 +45,10 @@ pub fn markdown(documents: &[Document]) -> String {
 
 /// The sums alone, for a terminal as well.
 pub fn sums(out: &mut String, documents: &[Document]) {
-    out.push_str("| seed | document | rows | proven | deviations | later | by construction |\n");
-    out.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
+    out.push_str(
+        "| seed | document | rows | proven | deviations | later | by construction | open |\n",
+    );
+    out.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     let everything: Vec<&Row> = documents.iter().flat_map(|it| &it.statement).collect();
     for document in documents {
         let rows: Vec<&Row> = document.statement.iter().collect();
@@ -63,6 +65,7 @@ fn counts(rows: &[&Row]) -> String {
         RowStanding::Deviation,
         RowStanding::Later,
         RowStanding::Construction,
+        RowStanding::Open,
     ];
     let counts: Vec<String> = standings.map(|it| count(it).to_string()).into();
     format!("{} | {}", rows.len(), counts.join(" | "))

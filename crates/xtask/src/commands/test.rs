@@ -63,6 +63,9 @@ const CHECKS: &[(&str, &[&str])] = &[
             "--workspace",
             "--all-targets",
             "--locked",
+            // Those tests are run by `cargo xtask samples` alone, and lint like all.
+            "--features",
+            "wakeful/samples",
             "--",
             "-D",
             "warnings",

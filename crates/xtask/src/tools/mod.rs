@@ -45,17 +45,20 @@ pub fn ensure_node() -> Result<PathBuf> {
     step("Node packages", || node::ensure(&directory))
 }
 
+/// The same for agents in Python, Node and a shell, that need nothing but Python's
+/// packages; gives the Python.
+pub fn ensure_for_agents() -> Result<PathBuf> {
+    step("Debian packages", || debian::install(&missing_for_agents()))?;
+    let directory = place::target()?.join("test-tools");
+    let (python, _) = step("Python packages", || python::ensure(&directory))?;
+    Ok(python)
+}
+
 /// Packages whose programs are not here.
 fn missing() -> Vec<&'static str> {
-    let mut packages = missing_for_node();
+    let mut packages = missing_for_agents();
     if !compiles_c() {
         packages.extend(["gcc", "libc6-dev"]);
-    }
-    if place::find("python3").is_none() {
-        packages.extend(python::PACKAGES);
-    }
-    if place::find("curl").is_none() {
-        packages.push("curl");
     }
     for (program, package) in [("nginx", "nginx-light"), ("haproxy", "haproxy")] {
         // Debian keeps them where only an administrator's shell looks.
@@ -69,6 +72,17 @@ fn missing() -> Vec<&'static str> {
     }
     if place::find("firefox-esr").is_none() {
         packages.push("firefox-esr");
+    }
+    packages
+}
+
+fn missing_for_agents() -> Vec<&'static str> {
+    let mut packages = missing_for_node();
+    if place::find("python3").is_none() {
+        packages.extend(python::PACKAGES);
+    }
+    if place::find("curl").is_none() {
+        packages.push("curl");
     }
     packages
 }
