@@ -130,6 +130,10 @@ fn ask(root: &Path, packages: &BTreeSet<&str>) -> Outcome<String> {
     let status = command
         .args(["--", "--list"])
         .current_dir(root)
+        // Cargo's lines are read as they are by default.
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_QUIET", "false")
+        .env("CARGO_TERM_VERBOSE", "false")
         .stdout(file.try_clone().map_err(failed)?)
         .stderr(file)
         .status();

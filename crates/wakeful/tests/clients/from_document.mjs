@@ -41,11 +41,6 @@ async function fetchHere(url, more) {
   return answer;
 }
 
-// Of Express what the sample uses: `raw` gives the body as bytes if its type is
-// the one that was asked for.
-let receiver = null;
-const app = { post: (path, type, handler) => (receiver = { path, type, handler }) };
-const express = { raw: ({ type }) => type };
 const payload = {
   agent_id: process.env.WAKE_AGENT_ID,
   provider: "claude",
@@ -53,7 +48,8 @@ const payload = {
   headline: "Half done",
   summary: "Five of ten are read.",
 };
-const surroundings = { require: createRequire(import.meta.url), fetch: fetchHere, app, express, payload };
+const surroundings = { require: createRequire(import.meta.url), fetch: fetchHere, payload };
+if (mode === "receive") Object.assign(surroundings, application());
 const code = sample();
 tell("supplied", supplies(code));
 await new Async(...Object.keys(surroundings), code)(...Object.values(surroundings));
@@ -66,24 +62,28 @@ function supplies(code) {
   return [...variables, ...host, ...server, ...names];
 }
 
+// An Express application. Whatever its handler leaves unanswered is answered here:
+// in the document that is left out.
+function application() {
+  const express = createRequire(`${process.env.WAKEFUL_TEST_EXPRESS}/package.json`)("express");
+  const app = express();
+  const post = app.post.bind(app);
+  app.post = (path, raw, handler) =>
+    post(path, raw, (request, response) => {
+      handler(request, response);
+      const signature = request.headers["x-wake-signature"];
+      if (response.headersSent) return tell("refused", signature);
+      const delivery_id = request.headers["x-wake-delivery-id"];
+      const bytes = request.body.toString("base64");
+      tell("verified", { signature, delivery_id, raw: bytes, body: JSON.parse(request.body) });
+      response.sendStatus(200);
+    });
+  return { app, express };
+}
+
 if (mode === "receive") {
   const [cert, key] = files.map((file) => readFileSync(file));
-  const server = createServer({ cert, key }, (request, response) => {
-    const pieces = [];
-    request.on("data", (piece) => pieces.push(piece));
-    request.on("end", () => {
-      const raw = Buffer.concat(pieces);
-      request.body = request.headers["content-type"] === receiver.type ? raw : {};
-      let status = request.url === receiver.path ? 200 : 404;
-      const res = { status: (code) => ((status = code), res), send: () => res };
-      if (status === 200) receiver.handler(request, res);
-      const signature = request.headers["x-wake-signature"];
-      const delivery_id = request.headers["x-wake-delivery-id"];
-      if (status === 200) tell("verified", { signature, delivery_id, raw: raw.toString("base64"), body: JSON.parse(raw) });
-      else tell("refused", signature);
-      response.writeHead(status).end();
-    });
-  });
+  const server = createServer({ cert, key }, surroundings.app);
   server.listen(0, "127.0.0.1", () => tell("listening", server.address().port));
 } else {
   leave();

@@ -60,6 +60,7 @@ impl Sample {
     }
 
     /// Prints what the sample is given, unless that was printed before.
+    #[allow(clippy::print_stdout)] // It is the command's output.
     pub fn is_supplied_with(&self, what: &[&str]) {
         static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let (name, document) = (self.name, self.document);

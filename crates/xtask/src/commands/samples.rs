@@ -42,12 +42,13 @@ fn run(arguments: &[OsString]) -> Result<()> {
         let why = format!("{}: {error}", directory.display());
         misused(&COMMAND, &why)
     })?;
-    let python = tools::ensure_for_agents()?;
+    let (python, express) = tools::ensure_for_agents()?;
     step("samples", || {
         run_program(
             place::cargo(TESTS)
                 .env("WAKEFUL_TEST_SEEDS", directory)
-                .env("WAKEFUL_TEST_PYTHON", python),
+                .env("WAKEFUL_TEST_PYTHON", python)
+                .env("WAKEFUL_TEST_EXPRESS", express),
         )
     })
 }

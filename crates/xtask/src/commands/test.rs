@@ -88,9 +88,14 @@ fn list_tests(list: &Path) -> Result<()> {
     // All test programs; rustdoc would take longer than they do together.
     let mut command = place::cargo(&["test", "--workspace", "--locked", "--tests", "--", "--list"]);
     command
+        // Cargo's lines are read as they are by default.
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_QUIET", "false")
+        .env("CARGO_TERM_VERBOSE", "false")
         .stdout(file.try_clone().map_err(failed)?)
         .stderr(file);
     run_program(&mut command)
+        .map_err(|_| Failure::Step(format!("cargo lists no tests; see {}", list.display())))
 }
 
 fn tests(plan: &Plan, tools: &Tools, list: &Path) -> std::process::Command {

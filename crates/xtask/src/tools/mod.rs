@@ -30,7 +30,7 @@ pub fn ensure() -> Result<Tools> {
     step("Debian packages", || debian::install(&missing()))?;
     let directory = place::target()?.join("test-tools");
     let (python, schemathesis) = step("Python packages", || python::ensure(&directory))?;
-    let node = step("Node packages", || node::ensure(&directory))?;
+    let node = step("Node packages", || node::ensure(&directory, &node::TESTS))?;
     Ok(Tools {
         python,
         schemathesis,
@@ -42,16 +42,18 @@ pub fn ensure() -> Result<Tools> {
 pub fn ensure_node() -> Result<PathBuf> {
     step("Debian packages", || debian::install(&missing_for_node()))?;
     let directory = place::target()?.join("test-tools");
-    step("Node packages", || node::ensure(&directory))
+    step("Node packages", || node::ensure(&directory, &node::TESTS))
 }
 
-/// The same for agents in Python, Node and a shell, that need nothing but Python's
-/// packages; gives the Python.
-pub fn ensure_for_agents() -> Result<PathBuf> {
+/// The same for agents in Python, Node and a shell: the Python, and where Node
+/// finds Express.
+pub fn ensure_for_agents() -> Result<(PathBuf, PathBuf)> {
     step("Debian packages", || debian::install(&missing_for_agents()))?;
     let directory = place::target()?.join("test-tools");
     let (python, _) = step("Python packages", || python::ensure(&directory))?;
-    Ok(python)
+    let ensure_express = || node::ensure(&directory, &node::EXPRESS);
+    let express = step("Node packages", ensure_express)?;
+    Ok((python, express))
 }
 
 /// Packages whose programs are not here.
