@@ -6,16 +6,23 @@
 //! misspelt, `register` knows the statements, `proof` finds the tests it names,
 //! `shape` reads closed sets off the code, `evidence` is what they prove
 //! together, `report` says it. Nothing here decides anything about the protocol.
+//!
+//! Beside them stand the statements of WAKE and WakeLink, which tests all over
+//! the workspace prove: `statements` reads and checks them, `listing` asks the
+//! test runner which tests there are, `table` writes them down.
 
 pub mod evidence;
 pub mod expect;
 pub mod file;
+pub mod listing;
 pub mod order;
 pub mod play;
 pub mod proof;
 pub mod register;
 pub mod report;
 pub mod shape;
+pub mod statements;
+pub mod table;
 pub mod words;
 
 /// Why a scenario does not pass, or cannot be played.

@@ -5,10 +5,7 @@
 
 mod harness;
 
-use std::path::{Path, PathBuf};
-
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use harness::{House, peer::Peer, receiver::Identity};
+use harness::{House, peer::Peer, receiver::Identity, verifying::Callbacks};
 use serde_json::{Value, json};
 
 const AGENT: &str = "research-agent-01";
@@ -179,6 +176,33 @@ async fn agents_in_both_languages_reach_the_server_over_https() {
     }
 }
 
+/// Whoever polls takes a body whose `status` is not `pending` for an answer.
+#[tokio::test]
+async fn no_refusal_reads_as_an_answer_whichever_base_and_key_are_wrong() {
+    let scene = Scene::start().await;
+    let id = scene.house.deliver(&scene.key, AGENT, json!({})).await;
+    let unknown = uuid::Uuid::new_v4().to_string();
+    let dead = [("WAKE_API_KEY", "wk_live_nobody_ever_made_this_one")];
+    for (endpoint, id, more, status) in [
+        (scene.versioned(), &id, &[][..], 200),
+        (scene.versioned(), &id, &dead, 401),
+        (scene.versioned(), &unknown, &[], 404),
+        // The other document's base: the path has one /wake/v1 too few.
+        (scene.bare(), &id, &[], 404),
+        // And one too many.
+        (format!("{}/wake/v1", scene.versioned()), &id, &[], 404),
+    ] {
+        let argument = json!(id).to_string();
+        let mut agent = scene.agent_with(&endpoint, "agent.py", &["poll", &argument], more);
+        assert_eq!(agent.expect("status"), status, "{endpoint}");
+        match status {
+            200 => assert_eq!(agent.expect("answer")["status"], "pending"),
+            _ => assert_eq!(agent.expect("raised"), "KeyError", "{endpoint}"),
+        }
+        agent.finish();
+    }
+}
+
 #[tokio::test]
 async fn an_orchestrator_sees_every_answer_once_in_one_request_per_round() {
     let scene = Scene::start().await;
@@ -256,232 +280,28 @@ fn rests_briefly(agent: &mut Peer) {
 }
 
 /// A receiver verifies a real callback, and refuses it once one byte is other.
-async fn verifies_and_refuses(name: &str, arguments: &[&str]) {
+async fn verifies_and_refuses(name: &str) {
     let scene = Scene::start().await;
     let identity = Identity::local();
     let (certificate, key) = (identity.certificate_file(), identity.key_file());
-    let mut all = arguments.to_vec();
-    all.extend([certificate.to_str().unwrap(), key.to_str().unwrap()]);
-    let mut receiver = scene.agent(&scene.versioned(), name, &all);
-    let port = receiver.expect("listening");
-    let host = format!("localhost:{port}");
-    let networks = ["127.0.0.0/8", "::1/128"];
-    scene.house.allow_host(&host, &networks, Some(&identity));
-
-    let url = format!("https://{host}/wake-callback");
-    let more = json!({ "callback_webhook": url });
-    let id = scene.house.deliver(&scene.key, AGENT, more).await;
-    scene.answer(&id, answers()[2].clone()).await;
-    let verified = receiver.expect("verified");
-    assert_eq!(verified["delivery_id"], id.as_str());
-    assert_eq!(verified["body"]["delivery_id"], id.as_str());
-    assert_eq!(verified["body"]["status"], "redirected");
-    assert_eq!(
-        verified["body"]["edited_content"],
-        answers()[2]["edited_content"]
-    );
-
-    let genuine = STANDARD.decode(verified["raw"].as_str().unwrap()).unwrap();
-    let signature = verified["signature"].as_str().unwrap();
-    let mut tampered = genuine.clone();
-    let place = tampered
-        .windows(10)
-        .position(|window| window == b"redirected");
-    tampered[place.unwrap()] = b'R';
-    let trusted = std::fs::read(&certificate).unwrap();
-    let trusted = reqwest::Certificate::from_pem(&trusted).unwrap();
-    let http = reqwest::Client::builder()
-        .no_proxy()
-        .tls_certs_merge([trusted])
-        .build()
-        .unwrap();
-    for (body, status, word) in [(tampered, 401, "refused"), (genuine, 200, "verified")] {
-        let sent = http
-            .post(&url)
-            .header("content-type", "application/json")
-            .header("x-wake-signature", signature)
-            .header("x-wake-delivery-id", &id)
-            .body(body)
-            .send();
-        assert_eq!(sent.await.unwrap().status(), status);
-        receiver.expect(word);
-    }
+    let files = [certificate.to_str().unwrap(), key.to_str().unwrap()];
+    let receiver = scene.agent(&scene.versioned(), name, &files);
+    let callbacks = Callbacks {
+        house: &scene.house,
+        person: &scene.ann,
+        key: &scene.key,
+        agent: AGENT,
+        identity: &identity,
+    };
+    callbacks.are_verified_and_refused_by(receiver).await;
 }
 
 #[tokio::test]
 async fn a_python_receiver_verifies_a_callback_and_refuses_a_tampered_one() {
-    verifies_and_refuses("receiver.py", &[]).await;
+    verifies_and_refuses("receiver.py").await;
 }
 
 #[tokio::test]
 async fn a_node_receiver_verifies_a_callback_and_refuses_a_tampered_one() {
-    verifies_and_refuses("receiver.mjs", &[]).await;
-}
-
-/// The documents themselves are not part of this repository: who has them names
-/// their directory, and their code is then run as it stands.
-fn documents() -> Option<PathBuf> {
-    let directory = std::env::var_os("WAKEFUL_TEST_SEEDS");
-    if directory.is_none() {
-        eprintln!("not run: WAKEFUL_TEST_SEEDS names no directory with the documents");
-    }
-    directory.map(PathBuf::from)
-}
-
-/// The document whose name begins so.
-fn document(directory: &Path, beginning: &str) -> String {
-    let found = std::fs::read_dir(directory).unwrap().find_map(|entry| {
-        let path = entry.unwrap().path();
-        let name = path.file_name()?.to_str()?;
-        let fits = name.starts_with(beginning);
-        fits.then(|| path.to_str().unwrap().to_owned())
-    });
-    found.unwrap_or_else(|| panic!("no document {beginning}… in {}", directory.display()))
-}
-
-impl Scene {
-    /// The one delivery that waits.
-    async fn waiting(&self) -> String {
-        let path = "/api/v1/inbox?status=pending";
-        let page = self.house.get(path, &self.ann).await.json();
-        let items = page["items"].as_array().unwrap();
-        assert_eq!(items.len(), 1, "{items:?}");
-        items[0]["id"].as_str().unwrap().to_owned()
-    }
-}
-
-#[tokio::test]
-async fn the_programs_of_both_documents_run_as_they_stand() {
-    let Some(directory) = documents() else { return };
-    for (beginning, start, versioned) in [
-        ("000", "import os, time, hmac", true),
-        ("001", "import httpx, time", false),
-    ] {
-        let file = document(&directory, beginning);
-        let scene = Scene::start().await;
-        let endpoint = match versioned {
-            true => scene.versioned(),
-            false => scene.bare(),
-        };
-        for answer in answers() {
-            let mut agent = scene.agent(&endpoint, "from_document.py", &[&file, start, "run"]);
-            assert_eq!(agent.expect("status"), json!(["POST", 201]));
-            assert_eq!(agent.expect("status"), json!(["GET", 200]));
-            assert_eq!(agent.expect("resting"), 60);
-            scene.answer(&scene.waiting().await, answer.clone()).await;
-            agent.go_on();
-            assert_eq!(agent.expect("status"), json!(["GET", 200]));
-            let called = agent.expect("called");
-            let (name, argument) = (called[0].as_str().unwrap(), &called[1]);
-            match answer["status"].as_str().unwrap() {
-                "approved" => assert!(name.starts_with("proceed"), "{called}"),
-                "rejected" => assert_eq!(argument, &answer["feedback"]),
-                _ => assert_eq!(argument, &answer["edited_content"]),
-            }
-            agent.finish();
-        }
-        // And when nobody answers: sixty polls, then no more.
-        let mut agent = scene.agent(&endpoint, "from_document.py", &[&file, start, "run"]);
-        assert_eq!(agent.expect("status"), json!(["POST", 201]));
-        for _ in 0..60 {
-            assert_eq!(agent.expect("status"), json!(["GET", 200]));
-            agent.expect("resting");
-            agent.go_on();
-        }
-        if versioned {
-            agent.expect("called");
-        }
-        agent.finish();
-    }
-}
-
-#[tokio::test]
-async fn the_orchestrator_of_the_specification_runs_as_it_stands() {
-    let Some(directory) = documents() else { return };
-    let file = document(&directory, "000");
-    let scene = Scene::start().await;
-    let first = scene.house.deliver(&scene.key, AGENT, json!({})).await;
-    let second = scene.house.deliver(&scene.key, AGENT, json!({})).await;
-    let arguments = [file.as_str(), "since = None", "run"];
-    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
-    assert_eq!(agent.expect("status"), json!(["GET", 200]));
-    assert_eq!(agent.expect("resting"), 60);
-    for id in [second, first] {
-        scene.answer(&id, answers()[0].clone()).await;
-        agent.go_on();
-        assert_eq!(agent.expect("status"), json!(["GET", 200]));
-        let called = agent.expect("called");
-        assert_eq!(called[1], id.as_str());
-        assert_eq!(called[2]["status"], "approved");
-        assert_eq!(agent.expect("resting"), 60);
-        // Seen once: the next round brings nothing.
-        agent.go_on();
-        assert_eq!(agent.expect("status"), json!(["GET", 200]));
-        assert_eq!(agent.expect("resting"), 60);
-    }
-    agent.stop();
-    agent.finish();
-}
-
-#[tokio::test]
-async fn the_patience_of_the_specification_runs_as_it_stands() {
-    let Some(directory) = documents() else { return };
-    let file = document(&directory, "000");
-    let function = "deliver_with_retry";
-    let start = format!("def {function}");
-    let mut payload = work();
-    payload["agent_id"] = AGENT.into();
-    payload["provider"] = "claude".into();
-    let payload = payload.to_string();
-    let arguments = [file.as_str(), &start, "call", function, &payload];
-
-    let scene = Scene::start_with(&[], &ONE_AND_SOON_ANOTHER).await;
-    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
-    assert_eq!(agent.expect("status"), json!(["POST", 201]));
-    assert_eq!(agent.expect("returned")["status"], "received");
-    assert_eq!(agent.expect("status"), json!(["POST", 429]));
-    rests_briefly(&mut agent);
-    assert_eq!(agent.expect("status"), json!(["POST", 201]));
-    assert_eq!(agent.expect("returned")["status"], "received");
-    agent.finish();
-
-    let scene = Scene::start_with(&[], &ONE_AN_HOUR).await;
-    let mut agent = scene.agent(&scene.versioned(), "from_document.py", &arguments);
-    assert_eq!(agent.expect("status"), json!(["POST", 201]));
-    agent.expect("returned");
-    for _ in 0..3 {
-        assert_eq!(agent.expect("status"), json!(["POST", 429]));
-        agent.expect("resting");
-        agent.go_on();
-    }
-    agent.expect("raised");
-    agent.finish();
-}
-
-#[tokio::test]
-async fn the_first_requests_of_the_specification_run_as_they_stand() {
-    let Some(directory) = documents() else { return };
-    let file = document(&directory, "000");
-    let scene = Scene::start().await;
-    for (name, start) in [
-        ("from_document.py", "import os, httpx"),
-        ("from_document.mjs", "const WAKE_API_KEY"),
-    ] {
-        let mut agent = scene.agent(&scene.versioned(), name, &[&file, start, "run"]);
-        assert_eq!(agent.expect("status"), json!(["POST", 201]), "{name}");
-        agent.finish();
-    }
-}
-
-#[tokio::test]
-async fn the_verifiers_of_both_documents_run_as_they_stand() {
-    let Some(directory) = documents() else { return };
-    let (spec, paper) = (document(&directory, "000"), document(&directory, "001"));
-    let python = "from_document.py";
-    let handler = "if not verify_wake_webhook";
-    let with_handler = [&spec, "import hmac, hashlib, os", "receive", handler];
-    verifies_and_refuses(python, &with_handler).await;
-    verifies_and_refuses(python, &[&paper, "import hmac, hashlib", "receive"]).await;
-    let express = [&spec, "const crypto = require", "receive"];
-    verifies_and_refuses("from_document.mjs", &express).await;
+    verifies_and_refuses("receiver.mjs").await;
 }

@@ -1,6 +1,9 @@
 //! Getting in, or not.
 
-use client::link::{Auth, Caller, LinkFault};
+use client::{
+    Server,
+    link::{Auth, Caller, LinkFault},
+};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -138,6 +141,47 @@ async fn only_401_and_403_are_refusals_and_the_rest_is_said_as_it_is() {
         assert_eq!(fault.retry_after_seconds(), wait, "{status}");
         assert!(fault.to_string().ends_with(said), "{fault}");
     }
+}
+
+#[tokio::test]
+async fn a_client_gets_a_session_over_rest_and_its_own_token_never_enters_the_socket() {
+    let (listener, _) = listen().await;
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let server = Server::at(&address, Some("wl_mine".to_owned()), None).unwrap();
+    let signing_in = tokio::spawn(async move { Caller::sign_in(&server).await });
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut request = vec![0; 4096];
+    let length = stream.read(&mut request).await.unwrap();
+    let request = String::from_utf8(request[..length].to_vec()).unwrap();
+    assert!(
+        request.starts_with("POST /api/v1/auth/session "),
+        "{request}"
+    );
+    let request = request.to_ascii_lowercase();
+    assert!(
+        request.contains("authorization: bearer wl_mine"),
+        "{request}"
+    );
+    let body = json!({ "session_token": "wls_granted", "expires_in": 60, "max_requests": 7 });
+    let body = body.to_string();
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 201 Created\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    drop(stream);
+    let (mut line, said) = Line::accept(&listener).await;
+    assert_eq!(
+        said,
+        json!({ "type": "auth", "session_token": "wls_granted", "client_type": "client" })
+    );
+    line.say(&json!({
+        "type": "auth_response", "status": "authenticated", "session_token": "wls_granted",
+        "expires_in": 60, "max_requests": 7
+    }))
+    .await;
+    let caller = signing_in.await.unwrap().unwrap();
+    assert_eq!(caller.admission().session_token, "wls_granted");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
     agent.py spec DELIVERY      deliver, then poll; the base ends in /wake/v1
     agent.py paper DELIVERY     the same; the base is the bare host
     agent.py retry DELIVERY     deliver twice, waiting out 429 three times at the most
+    agent.py poll ID            ask once for an answer
     agent.py sweep ROUNDS       ask for all answers at once, so many times
 """
 
@@ -49,6 +50,16 @@ def deliver_patiently(delivery, tries=3):
     tell("alert", "still limited")
 
 
+def poll(delivery_id):
+    asked = httpx.get(f"{BASE}/response/{delivery_id}", headers=BEARER)
+    tell("status", asked.status_code)
+    try:
+        answer = asked.json()
+        tell("answer", {"status": answer["status"]})
+    except Exception as error:
+        tell("raised", type(error).__name__)
+
+
 def sweep(rounds):
     seen_until = None
     for _ in range(rounds):
@@ -72,6 +83,8 @@ if __name__ == "__main__":
     elif mode == "retry":
         deliver_patiently(argument)
         deliver_patiently(argument)
+    elif mode == "poll":
+        poll(argument)
     elif mode == "sweep":
         sweep(argument)
     else:

@@ -4,7 +4,8 @@
 //     from_document.mjs DOCUMENT START receive CERTIFICATE KEY
 //
 // The code begins at the first line that starts with START, and is as long as
-// it is JavaScript. Of Express it gets what it uses.
+// it is JavaScript. First it is told what the code gets from here: the names that
+// it uses and does not define, and what stands in for the world.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -18,6 +19,7 @@ const Async = Object.getPrototypeOf(async () => {}).constructor;
 function sample() {
   const text = readFileSync(document, "utf8").split("\n");
   const first = text.findIndex((line) => line.startsWith(start));
+  if (first < 0) throw new Error(`${document} has no line that starts with ${start}`);
   let best = null;
   for (let end = first + 1; end < Math.min(first + 100, text.length); end += 1) {
     const code = text.slice(first, end).join("\n");
@@ -39,9 +41,6 @@ async function fetchHere(url, more) {
   return answer;
 }
 
-let handler = null;
-const app = { post: (path, raw, given) => (handler = given) };
-const express = { raw: () => null };
 const payload = {
   agent_id: process.env.WAKE_AGENT_ID,
   provider: "claude",
@@ -49,26 +48,42 @@ const payload = {
   headline: "Half done",
   summary: "Five of ten are read.",
 };
-const surroundings = { require: createRequire(import.meta.url), fetch: fetchHere, app, express, payload };
-await new Async(...Object.keys(surroundings), sample())(...Object.values(surroundings));
+const surroundings = { require: createRequire(import.meta.url), fetch: fetchHere, payload };
+if (mode === "receive") Object.assign(surroundings, application());
+const code = sample();
+tell("supplied", supplies(code));
+await new Async(...Object.keys(surroundings), code)(...Object.values(surroundings));
+
+function supplies(code) {
+  const variables = [...code.matchAll(/process\.env\.(\w+)/g)].map(([, name]) => `$${name}`);
+  const names = ["app", "express", "payload"].filter((name) => new RegExp(`\\b${name}\\b(?!:)`).test(code));
+  const host = code.includes('fetch("https://') ? ["the host in the address"] : [];
+  const server = mode === "receive" ? ["an HTTPS server that calls the receiver", "the end of its answer"] : [];
+  return [...variables, ...host, ...server, ...names];
+}
+
+// An Express application. Whatever its handler leaves unanswered is answered here:
+// in the document that is left out.
+function application() {
+  const express = createRequire(`${process.env.WAKEFUL_TEST_EXPRESS}/package.json`)("express");
+  const app = express();
+  const post = app.post.bind(app);
+  app.post = (path, raw, handler) =>
+    post(path, raw, (request, response) => {
+      handler(request, response);
+      const signature = request.headers["x-wake-signature"];
+      if (response.headersSent) return tell("refused", signature);
+      const delivery_id = request.headers["x-wake-delivery-id"];
+      const bytes = request.body.toString("base64");
+      tell("verified", { signature, delivery_id, raw: bytes, body: JSON.parse(request.body) });
+      response.sendStatus(200);
+    });
+  return { app, express };
+}
 
 if (mode === "receive") {
   const [cert, key] = files.map((file) => readFileSync(file));
-  const server = createServer({ cert, key }, (request, response) => {
-    const pieces = [];
-    request.on("data", (piece) => pieces.push(piece));
-    request.on("end", () => {
-      const raw = (request.body = Buffer.concat(pieces));
-      let status = 200;
-      const res = { status: (code) => ((status = code), res), send: () => res };
-      handler(request, res);
-      const signature = request.headers["x-wake-signature"];
-      const delivery_id = request.headers["x-wake-delivery-id"];
-      if (status === 401) tell("refused", signature);
-      else tell("verified", { signature, delivery_id, raw: raw.toString("base64"), body: JSON.parse(raw) });
-      response.writeHead(status).end();
-    });
-  });
+  const server = createServer({ cert, key }, surroundings.app);
   server.listen(0, "127.0.0.1", () => tell("listening", server.address().port));
 } else {
   leave();

@@ -97,6 +97,51 @@ async fn pings_come_and_who_misses_two_in_a_row_is_closed() {
 }
 
 #[tokio::test]
+async fn devices_are_pinged_too_and_one_that_misses_two_in_a_row_is_closed_and_told_as_gone() {
+    let scene = Scene::start_with("ping-seconds = 1").await;
+    let lamp = scene.device(&scene.ann, "lamp").await;
+    let door = scene.device(&scene.ann, "door").await;
+    let started = Instant::now();
+    let mut answers = scene.connect_device(&lamp).await;
+    let mut silent = scene.connect_device(&door).await;
+    let mut client = scene.client(&scene.ann).await;
+    let answering = async {
+        for _ in 0..4 {
+            assert_eq!(answers.hear().await, json!({ "type": "ping" }));
+            answers.say(json!({ "type": "pong" })).await;
+        }
+        assert!(started.elapsed() >= Duration::from_secs(4));
+    };
+    let saying_nothing = async {
+        for _ in 0..2 {
+            assert_eq!(silent.hear().await, json!({ "type": "ping" }));
+        }
+        assert_eq!(silent.is_closed().await, 1008);
+        assert!(started.elapsed() >= Duration::from_secs(3));
+    };
+    let watching = async {
+        loop {
+            let heard = client.hear().await;
+            if heard["type"] != "ping" {
+                break heard;
+            }
+            client.say(json!({ "type": "pong" })).await;
+        }
+    };
+    let ((), (), told) = tokio::join!(answering, saying_nothing, watching);
+    assert_eq!(told, status("door", false));
+    // The one that answered is still reached.
+    client.say(relay("lamp", "hello")).await;
+    loop {
+        let heard = answers.hear_text().await;
+        if heard == "hello" {
+            break;
+        }
+        assert_eq!(heard, r#"{"type":"ping"}"#);
+    }
+}
+
+#[tokio::test]
 async fn a_slow_reader_is_cut_off_and_holds_nobody_up() {
     let fast = "frames-per-second = 1000000\nframes-at-once = 1000000\n\
         account-frames-per-second = 1000000\naccount-frames-at-once = 1000000\n\

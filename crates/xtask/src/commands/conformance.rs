@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: which scenario proves which statement of WACP.
+//! `cargo xtask conformance`: which scenario or test proves which statement of
+//! WACP, WAKE and WakeLink.
 
 use std::ffi::OsString;
 
@@ -8,20 +9,17 @@ use crate::{failure::Result, place, step::run as run_program};
 pub const COMMAND: Command = Command {
     name: "conformance",
     usage: "[--write]",
-    about: "play the WACP scenarios and report; --write also writes docs/conformance-wacp.md",
+    about: "what proves each statement of the protocols; --write also writes docs/conformance-*.md",
     run,
 };
 
 fn run(arguments: &[OsString]) -> Result<()> {
-    let root = place::root();
     let mut cargo = place::cargo(&["run", "--quiet", "--locked", "-p", "conformance", "--"]);
-    cargo.arg(root.join("crates/wacp/conformance"));
+    cargo.arg(place::root());
     match arguments {
         [] => {}
         [flag] if flag == "--write" => {
-            cargo
-                .arg("--write")
-                .arg(root.join("docs/conformance-wacp.md"));
+            cargo.arg("--write");
         }
         _ => return Err(misused(&COMMAND, "it knows --write alone")),
     }

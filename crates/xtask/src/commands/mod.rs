@@ -4,6 +4,7 @@ mod bench;
 mod conformance;
 mod deny;
 mod help;
+mod samples;
 mod sim;
 mod soak;
 mod test;
@@ -25,6 +26,7 @@ const ALL: &[Command] = &[
     bench::COMMAND,
     conformance::COMMAND,
     deny::COMMAND,
+    samples::COMMAND,
     sim::COMMAND,
     soak::COMMAND,
     help::COMMAND,

@@ -4,7 +4,9 @@
 
 use std::{
     ffi::OsString,
+    fs,
     io::{self, Write as _},
+    path::Path,
 };
 
 use super::{Command, misused};
@@ -37,10 +39,12 @@ fn run(arguments: &[OsString]) -> Result<()> {
     for (name, arguments) in CHECKS {
         step(name, || run_program(&mut place::cargo(arguments)))?;
     }
+    let list = place::target()?.join("test-list.txt");
+    step("list of tests", || list_tests(&list))?;
     let mut tally = Tally::default();
     let result = step("cargo test", || {
         let result;
-        (tally, result) = run_tests(&mut tests(&plan, &tools));
+        (tally, result) = run_tests(&mut tests(&plan, &tools, &list));
         result
     });
     if let Err(Failure::Step(text)) = &result {
@@ -59,6 +63,9 @@ const CHECKS: &[(&str, &[&str])] = &[
             "--workspace",
             "--all-targets",
             "--locked",
+            // Those tests are run by `cargo xtask samples` alone, and lint like all.
+            "--features",
+            "wakeful/samples",
             "--",
             "-D",
             "warnings",
@@ -73,14 +80,33 @@ const CHECKS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn tests(plan: &Plan, tools: &Tools) -> std::process::Command {
+/// Writes down which tests there are, with cargo's lines that say whose. Both of
+/// its streams go into one file, in the order in which they are written.
+fn list_tests(list: &Path) -> Result<()> {
+    let failed = |error: io::Error| Failure::Step(format!("{}: {error}", list.display()));
+    let file = fs::File::create(list).map_err(failed)?;
+    // All test programs; rustdoc would take longer than they do together.
+    let mut command = place::cargo(&["test", "--workspace", "--locked", "--tests", "--", "--list"]);
+    command
+        // Cargo's lines are read as they are by default.
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_QUIET", "false")
+        .env("CARGO_TERM_VERBOSE", "false")
+        .stdout(file.try_clone().map_err(failed)?)
+        .stderr(file);
+    run_program(&mut command)
+        .map_err(|_| Failure::Step(format!("cargo lists no tests; see {}", list.display())))
+}
+
+fn tests(plan: &Plan, tools: &Tools, list: &Path) -> std::process::Command {
     // All crates are run even if one fails, or the sum would not be one.
     let mut command = place::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     command
         .args(&plan.filter)
         .env("WAKEFUL_TEST_PYTHON", &tools.python)
         .env("WAKEFUL_TEST_SCHEMATHESIS", &tools.schemathesis)
-        .env("WAKEFUL_TEST_NODE", &tools.node);
+        .env("WAKEFUL_TEST_NODE", &tools.node)
+        .env("WAKEFUL_TEST_LIST", list);
     if plan.full {
         command.env("WAKEFUL_TEST_FULL", "1");
     }

@@ -30,7 +30,7 @@ pub fn ensure() -> Result<Tools> {
     step("Debian packages", || debian::install(&missing()))?;
     let directory = place::target()?.join("test-tools");
     let (python, schemathesis) = step("Python packages", || python::ensure(&directory))?;
-    let node = step("Node packages", || node::ensure(&directory))?;
+    let node = step("Node packages", || node::ensure(&directory, &node::TESTS))?;
     Ok(Tools {
         python,
         schemathesis,
@@ -42,20 +42,25 @@ pub fn ensure() -> Result<Tools> {
 pub fn ensure_node() -> Result<PathBuf> {
     step("Debian packages", || debian::install(&missing_for_node()))?;
     let directory = place::target()?.join("test-tools");
-    step("Node packages", || node::ensure(&directory))
+    step("Node packages", || node::ensure(&directory, &node::TESTS))
+}
+
+/// The same for agents in Python, Node and a shell: the Python, and where Node
+/// finds Express.
+pub fn ensure_for_agents() -> Result<(PathBuf, PathBuf)> {
+    step("Debian packages", || debian::install(&missing_for_agents()))?;
+    let directory = place::target()?.join("test-tools");
+    let (python, _) = step("Python packages", || python::ensure(&directory))?;
+    let ensure_express = || node::ensure(&directory, &node::EXPRESS);
+    let express = step("Node packages", ensure_express)?;
+    Ok((python, express))
 }
 
 /// Packages whose programs are not here.
 fn missing() -> Vec<&'static str> {
-    let mut packages = missing_for_node();
+    let mut packages = missing_for_agents();
     if !compiles_c() {
         packages.extend(["gcc", "libc6-dev"]);
-    }
-    if place::find("python3").is_none() {
-        packages.extend(python::PACKAGES);
-    }
-    if place::find("curl").is_none() {
-        packages.push("curl");
     }
     for (program, package) in [("nginx", "nginx-light"), ("haproxy", "haproxy")] {
         // Debian keeps them where only an administrator's shell looks.
@@ -69,6 +74,17 @@ fn missing() -> Vec<&'static str> {
     }
     if place::find("firefox-esr").is_none() {
         packages.push("firefox-esr");
+    }
+    packages
+}
+
+fn missing_for_agents() -> Vec<&'static str> {
+    let mut packages = missing_for_node();
+    if place::find("python3").is_none() {
+        packages.extend(python::PACKAGES);
+    }
+    if place::find("curl").is_none() {
+        packages.push("curl");
     }
     packages
 }
