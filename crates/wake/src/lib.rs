@@ -8,6 +8,7 @@ pub mod base;
 pub mod delivery;
 pub mod event;
 pub mod fault;
+pub mod framework;
 pub mod life;
 pub mod limits;
 pub mod moment;
@@ -25,6 +26,7 @@ pub use base::{BaseFault, base};
 pub use delivery::{DetailsFormat, Kind, NewDelivery};
 pub use event::Event;
 pub use fault::Fault;
+pub use framework::Framework;
 pub use prefix::{IdPrefix, PrefixFault};
 pub use status::Status;
 
