@@ -26,7 +26,7 @@ def read(path, body):
 
 
 def schema_of(tool):
-    return tool.get("parametersJsonSchema") or tool["parameters"]
+    return tool.get("parameters_json_schema") or tool["parameters"]
 
 
 def reply(part):

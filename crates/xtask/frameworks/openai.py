@@ -3,7 +3,6 @@
 import json
 import sys
 
-
 from scripted import Turn, main
 
 

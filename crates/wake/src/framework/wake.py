@@ -9,7 +9,6 @@ import json
 import os
 import time
 import uuid
-from typing import Literal
 
 import httpx
 
@@ -31,7 +30,7 @@ class WakeError(RuntimeError):
 
 
 def deliver(
-    type: Literal["update", "question", "output", "alert"],
+    type: str,
     headline: str,
     summary: str,
     details: str = "",
