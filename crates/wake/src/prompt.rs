@@ -230,8 +230,14 @@ mod tests {
         let schema: serde_json::Value = serde_json::from_str(crate::SCHEMA).unwrap();
         let fields = schema["$defs"]["delivery"]["properties"].as_object();
         let text = flat();
-        for field in fields.expect("the schema of a delivery has properties").keys() {
-            assert!(text.contains(&format!("\"{field}\": ")), "{field} in {text}");
+        for field in fields
+            .expect("the schema of a delivery has properties")
+            .keys()
+        {
+            assert!(
+                text.contains(&format!("\"{field}\": ")),
+                "{field} in {text}"
+            );
         }
     }
 

@@ -53,6 +53,6 @@ class Messages:
         return self.reply({"type": "text", "text": text}, "end_turn")
 
 
-main("claude", "anthropic", Messages(), lambda address: {
+main("claude", "anthropic", Messages, lambda address: {
     "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none", "AGENT_MODEL": "scripted",
 })

@@ -46,6 +46,6 @@ def say(text):
     return reply({"text": text})
 
 
-main("gemini", "google-genai", sys.modules[__name__], lambda address: {
+main("gemini", "google-genai", lambda: sys.modules[__name__], lambda address: {
     "GOOGLE_GEMINI_BASE_URL": address, "GEMINI_API_KEY": "none", "AGENT_MODEL": "scripted",
 })

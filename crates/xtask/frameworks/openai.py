@@ -45,7 +45,7 @@ def say(text):
     })
 
 
-main("openai", "openai-agents", sys.modules[__name__], lambda address: {
+main("openai", "openai-agents", lambda: sys.modules[__name__], lambda address: {
     "OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "none", "AGENT_MODEL": "scripted",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
 })

@@ -5,6 +5,8 @@ as it says. The second program is then run as it stands: the real package sends
 the prompt and its tools to a model endpoint, which is ours, on loopback, and
 answers in the provider's wire form. It calls `deliver`, then `wait_for_answer`,
 and says at the end what it was told. A person answers through the API meanwhile.
+Then all of it is done again with a key that the server refuses: the package must
+end, or tell the model of the refusal.
 
 Environment: WAKEFUL, the program under test.
 """
@@ -114,7 +116,7 @@ class Model:
 
     def __init__(self, wire, prompt, wakeful, answer):
         self.wire, self.prompt, self.wakeful, self.answer = wire, prompt, wakeful, answer
-        self.faults, self.delivery_id, self.turns = [], None, 0
+        self.faults, self.delivery_id, self.turns, self.refusals = [], None, 0, 0
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -149,6 +151,10 @@ class Model:
         wanted = {"type", "headline", "summary", "details", "timeout_seconds"}
         must(set(turn.tools.get("deliver", ())) == wanted, f"deliver is offered as {turn.tools}")
         must(set(turn.tools.get("wait_for_answer", ())) == {"delivery_id"}, f"{turn.tools}")
+        if self.answer is None and turn.results:
+            must("status 401" in turn.results[-1], f"a refusal was told as {turn.results[-1]}")
+            self.refusals += 1
+            return self.wire.say("The key is refused, so I stop.")
         match turn.results:
             case []:
                 return self.wire.call("deliver", {
@@ -179,10 +185,55 @@ class Model:
             self.faults.append(f"the person could not answer: {fault}")
 
 
-def play(name, package, wire, environment):
-    """Plays the script with one framework; prints what was learned, or fails.
+def run_agent(directory, wakeful, model, key, environment):
+    """Runs agent.py as it was printed, with an environment that holds nothing else of ours."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "agent.py", TASK], cwd=directory, capture_output=True, text=True,
+        timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL,
+        env={
+            **kept, **environment(model.address), "HOME": str(directory),
+            "WAKE_ENDPOINT": f"{wakeful.address}/wake/v1", "WAKE_API_KEY": key,
+            "WAKE_AGENT_ID": AGENT, "WAKE_POLL_SECONDS": "1",
+        },
+    )
 
-    `environment` makes, from the model's address, what points the package at it.
+
+def said(done):
+    return f"\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+
+
+def answered(directory, wakeful, wire, prompt, environment):
+    """A person answers; gives what the agent said at the end."""
+    word = secrets.token_hex(8)
+    answer = {"status": "redirected", "feedback": f"Take the smaller one, {word}."}
+    model = Model(wire, prompt, wakeful, answer)
+    done = run_agent(directory, wakeful, model, wakeful.key, environment)
+    must(not model.faults, f"{'; '.join(model.faults)}{said(done)}")
+    must(done.returncode == 0, f"agent.py ended with {done.returncode}{said(done)}")
+    must(word in done.stdout, f"agent.py did not say what it was told{said(done)}")
+    log = [json.loads(line) for line in (directory / "wake.log").read_text().splitlines()]
+    must(log[-1]["answered"]["delivery_id"] == model.delivery_id, f"it logged {log}")
+    return next(line for line in done.stdout.splitlines() if word in line)
+
+
+def refused(directory, wakeful, wire, prompt, environment):
+    """The server refuses the key; gives how the agent learned of it."""
+    model = Model(wire, prompt, wakeful, None)
+    done = run_agent(directory, wakeful, model, "wk_live_unknown", environment)
+    must(not model.faults, f"{'; '.join(model.faults)}{said(done)}")
+    if model.refusals:
+        return "told the model"
+    ended = done.returncode != 0 and "status 401" in done.stderr
+    must(ended, f"nobody learned of the refusal{said(done)}")
+    return "ended the run"
+
+
+def play(name, wire, environment):
+    """Plays the script with one framework; gives what was learned, or fails.
+
+    `wire` makes a provider's wire form, `environment` what points the package at
+    the model's address.
     """
     with tempfile.TemporaryDirectory() as directory:
         directory = Path(directory)
@@ -190,34 +241,18 @@ def play(name, package, wire, environment):
         try:
             files = unpack(wakeful.run("prompt", "--agent", AGENT, "--for", name), directory)
             prompt = next(text for file, text in files.items() if file.endswith(".md"))
-            word = secrets.token_hex(8)
-            answer = {"status": "redirected", "feedback": f"Take the smaller one, {word}."}
-            model = Model(wire, prompt, wakeful, answer)
-            kept = ("PATH", "HOME", "LANG", "TMPDIR")
-            clean = {name: os.environ[name] for name in kept if name in os.environ}
-            done = subprocess.run(
-                [sys.executable, "agent.py", TASK], cwd=directory, capture_output=True, text=True,
-                timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL,
-                env={
-                    **clean, **environment(model.address), "HOME": str(directory),
-                    "WAKE_ENDPOINT": f"{wakeful.address}/wake/v1", "WAKE_API_KEY": wakeful.key,
-                    "WAKE_AGENT_ID": AGENT, "WAKE_POLL_SECONDS": "1",
-                },
-            )
-            said = f"\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-            must(not model.faults, f"{'; '.join(model.faults)}{said}")
-            must(done.returncode == 0, f"agent.py ended with {done.returncode}{said}")
-            must(word in done.stdout, f"agent.py did not say what it was told{said}")
-            log = [json.loads(line) for line in (directory / "wake.log").read_text().splitlines()]
-            must(log[-1]["answered"]["delivery_id"] == model.delivery_id, f"it logged {log}")
-            learned = {"version": version(package), "turns": model.turns, "learned": done.stdout.strip().splitlines()[-1]}
-            print(json.dumps(learned))
+            return {
+                "learned": answered(directory, wakeful, wire(), prompt, environment),
+                "refusal": refused(directory, wakeful, wire(), prompt, environment),
+            }
         finally:
             wakeful.stop()
 
 
 def main(name, package, wire, environment):
     try:
-        play(name, package, wire, environment)
+        print(json.dumps({"version": version(package), **play(name, wire, environment)}))
     except (Broken, subprocess.TimeoutExpired) as fault:
-        sys.exit(f"{name} {version(package)}: {fault}")
+        sys.exit(f"{version(package)}: {fault}")
+    except Exception:
+        sys.exit(f"{version(package)}: {traceback.format_exc()}")

@@ -3,6 +3,7 @@
 mod bench;
 mod conformance;
 mod deny;
+mod frameworks;
 mod help;
 mod sim;
 mod soak;
@@ -25,6 +26,7 @@ const ALL: &[Command] = &[
     bench::COMMAND,
     conformance::COMMAND,
     deny::COMMAND,
+    frameworks::COMMAND,
     sim::COMMAND,
     soak::COMMAND,
     help::COMMAND,
