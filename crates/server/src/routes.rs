@@ -288,8 +288,13 @@ fn admin_routes() -> Vec<Route> {
             get(agents::prompt),
             read("The system prompt for an agent")
                 .path("agent_id", "The agent")
+                .query(
+                    "for",
+                    "string",
+                    "The framework it is for: claude, openai, gemini, langgraph, crewai or autogen",
+                )
                 .content(200, "text/plain; charset=utf-8")
-                .errors(&[404]),
+                .errors(&[404, 422]),
         ),
         route(
             "post",

@@ -9,6 +9,7 @@ pub mod delivery;
 pub mod environment;
 pub mod event;
 pub mod fault;
+pub mod framework;
 pub mod life;
 pub mod limits;
 pub mod moment;
@@ -26,6 +27,7 @@ pub use base::{BaseFault, base};
 pub use delivery::{DetailsFormat, Kind, NewDelivery};
 pub use event::Event;
 pub use fault::Fault;
+pub use framework::Framework;
 pub use prefix::{IdPrefix, PrefixFault};
 pub use status::Status;
 

@@ -33,9 +33,9 @@ impl Prompt<'_> {
         };
         format!(
             r#"You work on your own, on behalf of a person who reads what you deliver when it suits them.
-Before you act on anything that deserves a person's judgement, and whenever you finish a
-significant piece of work, reach a decision that is not yours alone, or meet something
-unexpected, deliver it through WAKE.
+Deliver through WAKE before you do anything that deserves a person's judgement. Deliver on
+three occasions: you have finished a significant piece of work; you have reached a decision
+that is not yours alone; you have met something unexpected.
 
 YOUR CONNECTION
   Endpoint   {address}/wake/v1
@@ -56,9 +56,17 @@ DELIVER
     "summary": "one plain sentence, at most 280 characters",
     "details": an object, a string or null,
     "details_format": "text" | "markdown" | "json" | "diff", how to show details, or null,
+    "callback_webhook": an https:// address of yours that the answer is sent to, or null,
     "timeout_seconds": 60 to 604800, or null }}
 
-  201 gives you a delivery_id. Write it down, with what it was about, in your own log.
+  Write the summary as one plain sentence that needs no context.
+  Choose timeout_seconds by urgency, and leave a person the time to see it:
+    3600      it is urgent: much stands still until there is an answer
+    86400     the usual case: a decision or a review within a day
+    604800    nothing depends on it this week
+    null      you can wait without end
+  201 gives you a delivery_id. Keep it, with what it was about, in your own log: without it you
+  cannot get the answer.
   If no answer or a 503 came, send the same bytes again with the same Idempotency-Key: it is
   delivered once.
     update    progress; nobody has to answer
@@ -73,17 +81,21 @@ GET THE ANSWER
   With several deliveries open, ask for all of them at once instead:
   GET {address}/wake/v1/responses?agent_id={encoded}&status=approved,rejected,redirected
   and pass next_since of one answer as since of the next request.
+  Instead of polling you can have the answer sent to you: name your address as callback_webhook
+  when you deliver. The operator must have allowed its host.
+  Any status but 2xx is an error and never an answer.
 
 ACT ON IT
   approved     go on as planned
   rejected     do not take the action you proposed; read feedback
-  redirected   work edited_content and feedback in, completely, before you go on
+  redirected   work all of edited_content and feedback in before you go on
   no answer after timeout_seconds   go on with your best assumptions, and document them;
                that is not an approval, so do nothing that only an approval would permit
 
 WEBHOOK CALLBACKS
   Compute sha256=HMAC_SHA256(WAKE_WEBHOOK_SECRET, raw request body) as lowercase hex and compare it
-  with the header X-Wake-Signature in constant time. If they differ, reject the request.
+  with the header X-Wake-Signature in constant time. If they differ, refuse the callback with 401
+  and do not act on it. The body is the same object as that of GET response.
 
 RULES
 - Read WAKE_API_KEY and WAKE_WEBHOOK_SECRET from the environment. Never write them down anywhere.
@@ -97,7 +109,7 @@ RULES
 {transport}
 - Lead every headline with what was accomplished.
 - One delivery for each thing that matters; do not flood.
-- Do not sit and wait: work on something else until the answer comes.
+- Do not block while you wait: work on something else until the answer comes.
 "#
         )
     }
@@ -143,6 +155,120 @@ mod tests {
         ] {
             assert!(text.contains(needed), "{needed}");
         }
+    }
+
+    /// The prompt for an https address, without line breaks.
+    fn flat() -> String {
+        let prompt = Prompt {
+            address: "https://wake.example.com",
+            agent_id: "research-01",
+        };
+        let text = prompt.text();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[track_caller]
+    fn says(sentences: &[&str]) {
+        let text = flat();
+        for sentence in sentences {
+            assert!(text.contains(sentence), "{sentence} in {text}");
+        }
+    }
+
+    #[test]
+    fn it_says_to_deliver_before_acting() {
+        says(&["Deliver through WAKE before you do anything that deserves a person's judgement"]);
+    }
+
+    #[test]
+    fn it_names_the_three_occasions_for_delivering() {
+        says(&[
+            "Deliver on three occasions: you have finished a significant piece of work; \
+             you have reached a decision that is not yours alone; \
+             you have met something unexpected.",
+        ]);
+    }
+
+    #[test]
+    fn it_says_what_each_answer_obliges_to() {
+        says(&[
+            "approved go on as planned rejected",
+            "rejected do not take the action you proposed; read feedback redirected",
+            "redirected work all of edited_content and feedback in before you go on",
+            "no answer after timeout_seconds go on with your best assumptions, and document them; \
+             that is not an approval",
+            "Any status but 2xx is an error and never an answer.",
+        ]);
+    }
+
+    #[test]
+    fn it_says_to_choose_the_timeout_by_urgency_within_what_the_server_takes() {
+        says(&[
+            "Choose timeout_seconds by urgency",
+            "3600 it is urgent",
+            "86400 the usual case",
+            "604800 nothing depends on it this week",
+            "null you can wait without end",
+        ]);
+        for seconds in [3600, 86_400, 604_800] {
+            assert!(crate::limits::TIMEOUT_SECONDS.contains(&seconds));
+        }
+    }
+
+    #[test]
+    fn it_says_not_to_block_and_to_work_on_something_else() {
+        says(&["Do not block while you wait: work on something else until the answer comes."]);
+    }
+
+    #[test]
+    fn it_names_the_headers_and_every_field_of_the_body() {
+        says(&[
+            "Authorization: Bearer $WAKE_API_KEY",
+            "Content-Type: application/json",
+            "\"agent_id\": \"research-01\"",
+        ]);
+        let schema: serde_json::Value = serde_json::from_str(crate::SCHEMA).unwrap();
+        let fields = schema["$defs"]["delivery"]["properties"].as_object();
+        let text = flat();
+        for field in fields
+            .expect("the schema of a delivery has properties")
+            .keys()
+        {
+            assert!(
+                text.contains(&format!("\"{field}\": ")),
+                "{field} in {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_says_to_keep_the_delivery_id_and_to_act_on_no_other() {
+        says(&[
+            "201 gives you a delivery_id. Keep it, with what it was about, in your own log",
+            "Act only on an answer whose delivery_id is one that you submitted.",
+        ]);
+    }
+
+    #[test]
+    fn it_offers_a_callback_and_says_to_refuse_one_whose_signature_differs() {
+        says(&[
+            "Instead of polling you can have the answer sent to you: name your address as callback_webhook",
+            "with the header X-Wake-Signature in constant time. \
+             If they differ, refuse the callback with 401 and do not act on it.",
+        ]);
+    }
+
+    #[test]
+    fn it_says_to_wait_after_429_try_once_more_and_then_raise_one_alert() {
+        says(&[
+            "429: wait as many seconds as Retry-After says, try once more; \
+             if that fails too, raise one alert and do not loop.",
+        ]);
+    }
+
+    #[test]
+    fn it_says_to_write_the_summary_as_one_plain_sentence() {
+        says(&["Write the summary as one plain sentence"]);
     }
 
     #[test]

@@ -122,6 +122,10 @@ pub enum Command {
         /// The address agents use [default: the server's own]
         #[arg(long, value_name = "URL")]
         address: Option<String>,
+        /// A framework: where the prompt goes in it, and code that delivers and waits
+        #[arg(long = "for", value_name = "FRAMEWORK",
+              value_parser = wake::Framework::ALL.map(wake::Framework::as_str))]
+        framework: Option<String>,
     },
     /// A consistent copy of everything, while the server runs
     Backup {

@@ -1,4 +1,5 @@
-//! Our own client keeps the rules that the protocol sets for an agent.
+//! Our own client keeps the rules that the protocol sets for an agent, and so does
+//! the code that we print for others to paste.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,13 +10,14 @@ use std::{path::PathBuf, time::Duration};
 use client::{Agent, AgentFault, Delivery, Outcome, Server, ServerFault};
 use harness::{
     House,
+    peer::Peer,
     receiver::{Receiver, Reply},
 };
 use serde_json::{
     Value, json,
     value::{RawValue, to_raw_value},
 };
-use wake::{BaseFault, Kind, Status};
+use wake::{BaseFault, Framework, Kind, Status};
 
 fn work() -> Delivery {
     Delivery {
@@ -235,4 +237,292 @@ async fn plain_http_is_refused_outside_this_machine_and_redirects_are_not_follow
         Err(AgentFault::Refused { status: 307, .. })
     ));
     assert!(elsewhere.saw_nothing_more());
+}
+
+/// The code that the terminal prints for a framework, in a file.
+fn printed(house: &House, framework: Framework) -> PathBuf {
+    let name = framework.as_str();
+    let prompt = ["prompt", "--agent", "a", "--for", name];
+    let output = house.command(&prompt, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, code) = text.split_once("\n```python\n").unwrap();
+    let (code, _) = code.split_once("\n```\n").unwrap();
+    let file = house.data().with_extension(format!("{name}.py"));
+    std::fs::write(&file, format!("{code}\n")).unwrap();
+    file
+}
+
+/// A program that does nothing but call the printed code.
+struct Pasted<'a> {
+    code: PathBuf,
+    endpoint: String,
+    key: &'a str,
+    log: PathBuf,
+    trusted: Option<PathBuf>,
+}
+
+impl<'a> Pasted<'a> {
+    fn of(house: &House, framework: Framework, key: &'a str) -> Pasted<'a> {
+        Pasted {
+            code: printed(house, framework),
+            endpoint: format!("{}/wake/v1", house.address()),
+            key,
+            log: log_file(house),
+            trusted: None,
+        }
+    }
+
+    fn start(&self, times: &str, delivery: &Value) -> Peer {
+        let text = |path: &PathBuf| path.to_str().unwrap().to_owned();
+        let (code, log, delivery) = (text(&self.code), text(&self.log), delivery.to_string());
+        let trusted = self.trusted.as_ref().map(text);
+        let mut environment = vec![
+            ("WAKE_ENDPOINT", self.endpoint.as_str()),
+            ("WAKE_API_KEY", self.key),
+            ("WAKE_AGENT_ID", "a"),
+            ("WAKE_LOG", log.as_str()),
+        ];
+        if let Some(trusted) = &trusted {
+            environment.push(("SSL_CERT_FILE", trusted));
+        }
+        Peer::start("pasted.py", &[&code, times, &delivery], &environment)
+    }
+
+    /// Delivers and waits, which must fail; gives what the failure says.
+    fn fails(&self, times: &str, delivery: &Value) -> String {
+        let mut agent = self.start(times, delivery);
+        loop {
+            match agent.hear() {
+                (word, _) if word == "delivered" => {}
+                (word, fault) => {
+                    assert_eq!(word, "failed", "{fault}");
+                    agent.finish();
+                    return fault.as_str().unwrap().to_owned();
+                }
+            }
+        }
+    }
+}
+
+fn asked() -> Value {
+    json!({
+        "type": "question", "headline": "Ten suppliers compared",
+        "summary": "Two are left.", "details": "Which one?", "timeout_seconds": 150
+    })
+}
+
+#[tokio::test]
+async fn the_code_printed_for_each_framework_delivers_and_learns_the_answer() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let answers = [
+        json!({ "status": "approved", "feedback": "Go on – gern!" }),
+        json!({ "status": "rejected", "feedback": "Neither." }),
+        json!({ "status": "redirected", "edited_content": { "take": "the smaller" } }),
+    ];
+    for (framework, answer) in Framework::ALL.into_iter().zip(answers.iter().cycle()) {
+        let mut agent = Pasted::of(&house, framework, &key).start("1", &asked());
+        let id = agent.expect("delivered");
+        let id = id.as_str().unwrap();
+        assert_eq!(agent.expect("resting").as_f64(), Some(60.0));
+        let item = house.get(&format!("/api/v1/inbox/{id}"), &ann).await.json();
+        assert_eq!(item["provider"], framework.as_str());
+        for field in ["type", "headline", "summary", "details"] {
+            assert_eq!(item[field], asked()[field], "{framework:?}");
+        }
+        let answered = house.respond(&ann, id, answer.clone()).await;
+        assert_eq!(answered.status, 200);
+        agent.go_on();
+        let learned = agent.expect("answer");
+        assert_eq!(learned["delivery_id"], id);
+        for field in ["status", "feedback", "edited_content"] {
+            assert_eq!(learned[field], answer[field], "{framework:?}");
+        }
+        agent.finish();
+        let log = log(&house);
+        let [.., delivered, answered] = log.as_slice() else {
+            panic!("{log:?}");
+        };
+        assert_eq!(delivered["delivered"]["delivery_id"], id);
+        assert_eq!(answered["answered"]["delivery_id"], id);
+    }
+}
+
+#[tokio::test]
+async fn the_printed_code_stops_waiting_when_its_time_is_over_and_says_that_nothing_was_decided() {
+    let (house, _) = House::start().await;
+    let key = house.key("a");
+    let mut agent = Pasted::of(&house, Framework::Claude, &key).start("1", &asked());
+    let id = agent.expect("delivered");
+    for seconds in [60.0, 60.0, 30.0] {
+        assert_eq!(agent.expect("resting").as_f64(), Some(seconds));
+        agent.go_on();
+    }
+    let learned = agent.expect("answer");
+    assert_eq!(learned["delivery_id"], id);
+    assert_eq!(learned["status"], "timeout");
+    let note = learned["note"].as_str().unwrap();
+    assert!(note.contains("Nothing was decided"), "{note}");
+    agent.finish();
+    let id = id.as_str().unwrap();
+    assert_eq!(house.response(&key, id).await["status"], "pending");
+    assert_eq!(log(&house).pop().unwrap()["timed_out"], id);
+}
+
+#[tokio::test]
+async fn the_printed_code_takes_no_refusal_of_the_server_for_an_answer() {
+    let (house, _) = House::start().await;
+    let key = house.key_with("a", &["--rate", "1/1"]);
+    let mut pasted = Pasted::of(&house, Framework::OpenAi, &key);
+    let said = pasted.fails("2", &asked());
+    assert!(said.contains("status 429. Retry-After: 3"), "{said}");
+    assert!(said.contains("rate_limited"), "{said}");
+
+    pasted.endpoint = format!("{}/elsewhere", house.address());
+    let said = pasted.fails("1", &asked());
+    assert!(
+        said.contains("POST /deliver failed with status 404"),
+        "{said}"
+    );
+
+    pasted.endpoint = house.address();
+    pasted.key = "wk_live_unknown";
+    let said = pasted.fails("1", &asked());
+    assert!(
+        said.contains("POST /deliver failed with status 401"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn the_printed_code_takes_a_refused_question_for_an_answer_as_little() {
+    let (house, _) = House::start().await;
+    let made = house.json(&["key", "create", "--agent", "a"]);
+    let (key, key_id) = (
+        made["key"].as_str().unwrap(),
+        made["key_id"].as_str().unwrap(),
+    );
+    let mut agent = Pasted::of(&house, Framework::Gemini, key).start("1", &asked());
+    let id = agent.expect("delivered");
+    agent.expect("resting");
+    let revoked = house.command(&["key", "revoke", key_id], &[]);
+    assert!(revoked.status.success(), "{revoked:?}");
+    agent.go_on();
+    let said = agent.expect("failed");
+    let asked = format!(
+        "GET /response/{} failed with status 401",
+        id.as_str().unwrap()
+    );
+    assert!(said.as_str().unwrap().contains(&asked), "{said}");
+    agent.finish();
+}
+
+#[tokio::test]
+async fn the_printed_code_fails_with_a_server_that_cannot_write() {
+    let mut house = House::empty();
+    house.user("ann", "owner");
+    // In blocks of 512 bytes.
+    house.prelude = Some("ulimit -f 1024");
+    house.serve().await;
+    let key = house.key("a");
+    let mut large = asked();
+    // As long as an argument of a program may be.
+    large["details"] = "x".repeat(100_000).into();
+    let said = Pasted::of(&house, Framework::CrewAi, &key).fails("40", &large);
+    assert!(
+        said.contains("POST /deliver failed with status 503"),
+        "{said}"
+    );
+}
+
+// The receiver answers while the test waits for the peer.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_printed_code_refuses_a_foreign_answer_an_unknown_status_and_a_redirect() {
+    let (house, _) = House::start().await;
+    house.key("a");
+    let mut pasted = Pasted::of(&house, Framework::LangGraph, "wk_live_x");
+    let own = "550e8400-e29b-41d4-a716-446655440000";
+    let foreign = "661f9511-f30c-42e5-b827-557766551111";
+    for (id, status, fault) in [
+        (foreign, "approved", "is not the one to"),
+        (own, "granted", "'granted' is not a status of WAKE"),
+    ] {
+        let answer = json!({ "delivery_id": id, "status": status });
+        let received = json!({ "delivery_id": own, "status": "received" });
+        let receiver = Receiver::answering(move |seen| {
+            Reply::Json(match seen.path.ends_with("/deliver") {
+                true => received.clone(),
+                false => answer.clone(),
+            })
+        });
+        let receiver = receiver.await;
+        pasted.endpoint = receiver.url("");
+        pasted.trusted = Some(receiver.identity.certificate_file());
+        let said = pasted.fails("1", &asked());
+        assert!(said.contains(fault), "{said}");
+    }
+    let target = house.address();
+    let receiver =
+        Receiver::answering(move |_| Reply::Header(307, "location", target.clone())).await;
+    pasted.endpoint = receiver.url("");
+    pasted.trusted = Some(receiver.identity.certificate_file());
+    let said = pasted.fails("1", &asked());
+    assert!(said.contains("failed with status 307"), "{said}");
+}
+
+#[tokio::test]
+async fn the_printed_code_refuses_plain_http_outside_this_machine() {
+    let (house, _) = House::start().await;
+    let key = house.key("a");
+    let mut pasted = Pasted::of(&house, Framework::AutoGen, &key);
+    pasted.endpoint = "http://wake.example.com/wake/v1".to_owned();
+    let mut agent = pasted.start("1", &asked());
+    let said = agent.expect("unusable");
+    assert!(said.as_str().unwrap().contains("https://"), "{said}");
+    agent.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_for_a_framework_is_printed_for_the_address_that_is_named() {
+    let (house, ann) = House::start().await;
+    house.key("a");
+    for framework in Framework::ALL {
+        let name = framework.as_str();
+        let at = [
+            "prompt",
+            "--agent",
+            "a",
+            "--for",
+            name,
+            "--address",
+            "https://w.example",
+        ];
+        let text = house.json(&at)["prompt"].as_str().unwrap().to_owned();
+        assert!(
+            text.contains("POST https://w.example/wake/v1/deliver"),
+            "{text}"
+        );
+        assert!(text.contains(framework.place()), "{text}");
+        assert!(text.contains(framework.agent()), "{text}");
+        // Every rule of the plain prompt is in it.
+        let plain = house.json(&["prompt", "--agent", "a"]);
+        let here = house.json(&["prompt", "--agent", "a", "--for", name]);
+        let here = here["prompt"].as_str().unwrap();
+        for line in plain["prompt"].as_str().unwrap().lines() {
+            let line = match framework {
+                Framework::CrewAi => line.replace("{delivery_id}", "DELIVERY_ID"),
+                _ => line.to_owned(),
+            };
+            assert!(here.contains(&line), "{line} in {here}");
+        }
+    }
+    let all = "claude, openai, gemini, langgraph, crewai, autogen";
+    let output = house.command(&["prompt", "--agent", "a", "--for", "llama"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("llama") && said.contains(all), "{said}");
+    let refused = house.get("/api/v1/agents/a/prompt?for=llama", &ann).await;
+    refused.is_problem(422, "bad_query", Some("for"));
+    assert!(refused.text().contains(all), "{}", refused.text());
 }

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use ::wake::{environment, prompt::Prompt, signature};
+use ::wake::{Framework, environment, prompt::Prompt, signature};
 use axum::{
-    extract::State,
+    extract::{RawQuery, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -19,6 +19,7 @@ use crate::{
     auth::{Admin, Reader},
     link::traffic::Sums,
     path::Path,
+    query,
 };
 
 /// An agent and what it has for each door.
@@ -130,17 +131,33 @@ pub async fn prompt(
     State(app): State<App>,
     _: Reader,
     Path(agent_id): Path,
+    RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
+    let framework = match query::known(&query, &["for"])?.pop() {
+        Some((name, value)) => {
+            let named = Framework::parse(&value);
+            Some(named.ok_or_else(|| query::bad(name, &format!("one of {}", names())))?)
+        }
+        None => None,
+    };
     let accounts = app.shared().accounts();
     if !accounts.agents.contains_key(&agent_id) {
         return Err(account::Rejection::NoSuchAgent(agent_id).into());
     }
-    let text = Prompt {
+    let prompt = Prompt {
         address: &app.settings.address,
         agent_id: &agent_id,
-    }
-    .text();
+    };
+    let text = match framework {
+        Some(framework) => framework.guide(&prompt),
+        None => prompt.text(),
+    };
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
+}
+
+/// The names of all frameworks that there is a prompt for.
+fn names() -> String {
+    Framework::ALL.map(Framework::as_str).join(", ")
 }
 
 /// Makes a webhook secret, or a new one that overlaps the old for a day.

@@ -19,6 +19,7 @@ use crate::{
     App, Problem,
     api::keys::{self, Wanted},
     pages::{
+        connect::frameworks,
         devices,
         form::{Form, pairs},
         layout::{copied, page as layout, token},
@@ -337,6 +338,8 @@ pub async fn prompt(
         h1 { "Prompt for " bdi { (show::text(&agent_id)) } }
         p { "Make this the system prompt, or a part of it. It holds no secret: the key comes from the environment." }
         (copied(&prompt.text()))
+        h2 { "For a framework" }
+        (frameworks(&prompt))
     };
     Ok(layout(&signed, "/agents", "Prompt", main))
 }

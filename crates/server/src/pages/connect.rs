@@ -1,7 +1,12 @@
 //! Connecting an agent: a fresh test key, and what to paste where. The line at
 //! the end lights up when the agent's first delivery arrives.
 
-use ::wake::{environment::Environment, prompt::Prompt};
+use ::wake::{
+    Framework,
+    environment::Environment,
+    framework::{AGENT, DELIVERING, RUN, VARIABLES},
+    prompt::Prompt,
+};
 use account::KeyKind;
 use axum::{
     extract::{RawQuery, State},
@@ -101,7 +106,7 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
             }
         }
         p { "Or in a shell:" }
-        (copied(&environment(made)))
+        (copied(&environment(address, made)))
         h2 { "2. Deliver something" }
         @for (name, text) in ways {
             details open[name == "curl"] {
@@ -114,15 +119,31 @@ async fn snippets(app: &App, made: &Created) -> Result<Markup, Problem> {
         (arrival(app, &made.agent_id).await?)
         h2 { "3. Teach it when to ask" }
         p .hint {
-            "Claude: as " code { "system" } ", or in " code { "CLAUDE.md" } ". OpenAI: as "
-            code { "instructions" } ", or the first message with the role " code { "developer" }
-            ". Others: as the system prompt. It holds no secret."
+            "Make this the system prompt, or choose what the agent is built with: then you also get code that delivers and waits. Nothing of it holds a secret."
         }
         details {
             summary { "System prompt" }
             (copied(&prompt.text()))
         }
+        (frameworks(&prompt))
     })
+}
+
+/// The prompt in the form of each framework, and the code that goes with it.
+pub fn frameworks(prompt: &Prompt<'_>) -> Markup {
+    html! {
+        @for framework in Framework::ALL {
+            details data-framework=(framework.as_str()) {
+                summary { (framework.title()) }
+                p .hint { "Save the prompt as " code { (framework.prompt_file()) } ". " (framework.place()) }
+                (copied(&framework.prompt(prompt)))
+                p .hint { "Save what delivers and waits as " code { (DELIVERING) } ". " (VARIABLES) }
+                (copied(&framework.delivering()))
+                p .hint { "Give both to the agent, for example as " code { (AGENT) } ". " (RUN) }
+                (copied(framework.agent()))
+            }
+        }
+    }
 }
 
 /// How much a test key may deliver, by the rate that is in force.
@@ -182,13 +203,19 @@ fn variables(address: &str, made: &Created) -> String {
     environment.text()
 }
 
-/// The same for a shell, as far as the lines that follow need it.
-fn environment(made: &Created) -> String {
-    let key = format!("export WAKE_API_KEY={}\n", word(&made.key));
-    match &made.webhook_secret {
-        Some(secret) => format!("{key}export WAKE_WEBHOOK_SECRET={}\n", word(secret)),
-        None => key,
+/// The same for a shell.
+fn environment(address: &str, made: &Created) -> String {
+    let endpoint = format!("{address}/wake/v1");
+    let mut variables = vec![
+        ("WAKE_ENDPOINT", endpoint.as_str()),
+        ("WAKE_AGENT_ID", &made.agent_id),
+        ("WAKE_API_KEY", &made.key),
+    ];
+    if let Some(secret) = &made.webhook_secret {
+        variables.push(("WAKE_WEBHOOK_SECRET", secret));
     }
+    let line = |(name, value): (&str, &str)| format!("export {name}={}\n", word(value));
+    variables.into_iter().map(line).collect()
 }
 
 const HEADLINE: &str = "Connected and ready to work";

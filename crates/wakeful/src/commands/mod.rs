@@ -42,7 +42,11 @@ pub async fn run(cli: Cli) -> Result<Ending> {
         Command::Undo { id } => human::undo(&place, &id).await,
         Command::Link(command) => link::link(&place, command).await,
         Command::Trail(command) => trail::trail(&place, command).await,
-        Command::Prompt { agent, address } => prompt(&place, &agent, address).await,
+        Command::Prompt {
+            agent,
+            address,
+            framework,
+        } => prompt(&place, &agent, address, framework.as_deref()).await,
         Command::Backup { file, with_keys } => backup::backup(&place, &file, with_keys).await,
         Command::Restore { file } => backup::restore(&place, &file).await,
         Command::Completions { shell } => {
@@ -57,14 +61,23 @@ pub async fn run(cli: Cli) -> Result<Ending> {
     }
 }
 
-async fn prompt(place: &Place, agent: &str, address: Option<String>) -> Result<Ending> {
+async fn prompt(
+    place: &Place,
+    agent: &str,
+    address: Option<String>,
+    framework: Option<&str>,
+) -> Result<Ending> {
+    let framework = framework.and_then(wake::Framework::parse);
     let address = match address {
         Some(given) => Some(wake::base(&given).map_err(|fault| anyhow!("{given} is {fault}"))?),
         None => None,
     };
     // Asked also when the address is given: the server knows whether the agent exists.
     let connection = connect::connect(place, As::Operator).await?;
-    let path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+    let mut path = format!("/api/v1/agents/{}/prompt", client::encode(agent));
+    if let Some(framework) = framework {
+        path.push_str(&format!("?for={}", framework.as_str()));
+    }
     let reply = connection.call("GET", &path, None).await;
     if let (None, Ok(Ok(_))) = (&address, &reply) {
         connection.warn_of_address();
@@ -75,11 +88,16 @@ async fn prompt(place: &Place, agent: &str, address: Option<String>) -> Result<E
         Err(ending) => return Ok(ending),
     };
     let text = match address {
-        Some(address) => wake::prompt::Prompt {
-            address: &address,
-            agent_id: agent,
+        Some(address) => {
+            let prompt = wake::prompt::Prompt {
+                address: &address,
+                agent_id: agent,
+            };
+            match framework {
+                Some(framework) => framework.guide(&prompt),
+                None => prompt.text(),
+            }
         }
-        .text(),
         None => String::from_utf8_lossy(&reply.body).into_owned(),
     };
     match place.json {

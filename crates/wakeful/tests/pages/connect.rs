@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::json;
+use wake::{Framework, prompt::Prompt};
 
 use crate::{
     browser::{Browser, secret},
@@ -53,6 +54,47 @@ async fn a_fresh_test_key_comes_with_lines_to_paste_and_the_first_delivery_is_se
     );
     ann.refused("/connect", &[("agent_id", "")], 422, "1 to 128 characters")
         .await;
+}
+
+#[tokio::test]
+async fn both_pages_give_each_framework_its_prompt_and_its_code() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let connected = ann.shown("/connect", &[("agent_id", "a")]).await;
+    let prompted = ann.page("/agents/a/prompt").await;
+    let address = house.address();
+    let prompt = Prompt {
+        address: &address,
+        agent_id: "a",
+    };
+    for page in [connected, prompted] {
+        let page = page.replace("&quot;", "\"").replace("&lt;", "<");
+        let page = page.replace("&gt;", ">").replace("&amp;", "&");
+        for framework in Framework::ALL {
+            for needed in [
+                framework.prompt_file(),
+                framework.place(),
+                &framework.prompt(&prompt),
+                &framework.delivering(),
+                framework.agent(),
+            ] {
+                assert!(page.contains(needed), "{needed} in {page}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_page_exports_is_what_the_code_for_frameworks_reads() {
+    let (house, _) = House::start().await;
+    let ann = Browser::of(&house, "ann").await;
+    let page = ann.shown("/connect", &[("agent_id", "it's me")]).await;
+    let endpoint = format!("export WAKE_ENDPOINT='{}/wake/v1'\n", house.address());
+    assert!(page.contains(&endpoint), "{page}");
+    assert!(
+        page.contains(r"export WAKE_AGENT_ID='it'\''s me'"),
+        "{page}"
+    );
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod bench;
 mod conformance;
 mod deny;
+mod frameworks;
 mod help;
 mod samples;
 mod sim;
@@ -27,6 +28,7 @@ const ALL: &[Command] = &[
     conformance::COMMAND,
     deny::COMMAND,
     samples::COMMAND,
+    frameworks::COMMAND,
     sim::COMMAND,
     soak::COMMAND,
     help::COMMAND,

@@ -56,6 +56,12 @@ pub fn ensure_for_agents() -> Result<(PathBuf, PathBuf)> {
     Ok((python, express))
 }
 
+/// The interpreter with one agent framework.
+pub fn ensure_framework(name: &str) -> Result<PathBuf> {
+    let directory = place::target()?.join("test-tools");
+    python::ensure_framework(&directory, name)
+}
+
 /// Packages whose programs are not here.
 fn missing() -> Vec<&'static str> {
     let mut packages = missing_for_agents();

@@ -1,4 +1,5 @@
-//! A virtual environment with fixed versions of what tests import.
+//! Virtual environments with fixed versions: one for what tests import, and one
+//! for each agent framework, since those contradict each other.
 //!
 //! A stamp, written last, holds the list it was made from: an environment
 //! without it, or with another list, is made anew.
@@ -13,41 +14,82 @@ use super::debian;
 use crate::{
     failure::{Failure, Result},
     place,
-    step::{run, run_quietly},
+    step::run_quietly,
 };
 
 pub const PACKAGES: [&str; 2] = ["python3", "python3-venv"];
 
-const REQUIREMENTS: &str = include_str!("../../python/requirements.txt");
-const CONSTRAINTS: &str = include_str!("../../python/constraints.txt");
-
 /// Gives the interpreter and Schemathesis.
 pub fn ensure(directory: &Path) -> Result<(PathBuf, PathBuf)> {
     let venv = directory.join("venv");
-    let stamp = venv.join("made-from");
-    let list = format!("{REQUIREMENTS}\n{CONSTRAINTS}");
-    let (python, schemathesis) = (venv.join("bin/python"), venv.join("bin/st"));
-    let made = fs::read_to_string(&stamp).is_ok_and(|text| text == list);
-    if made && runs(&python) && schemathesis.is_file() {
-        return Ok((python, schemathesis));
-    }
-    fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
-    create(&venv)?;
     let files = place::root().join("crates/xtask/python");
-    run(Command::new(&python)
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ])
-        .arg("--requirement")
-        .arg(files.join("requirements.txt"))
-        .arg("--constraint")
-        .arg(files.join("constraints.txt")))?;
-    fs::write(&stamp, list).map_err(|error| unwritable(&stamp, &error))?;
+    let (requirements, constraints) = (
+        files.join("requirements.txt"),
+        files.join("constraints.txt"),
+    );
+    let schemathesis = venv.join("bin/st");
+    if !schemathesis.is_file() {
+        // Whatever else is there, it is not what the list asks for.
+        forget(&venv)?;
+    }
+    let python = environment(&venv, &requirements, &constraints)?;
     Ok((python, schemathesis))
+}
+
+/// Makes the environment of one framework; gives its interpreter.
+pub fn ensure_framework(directory: &Path, name: &str) -> Result<PathBuf> {
+    let files = place::root().join("crates/xtask/frameworks");
+    environment(
+        &directory.join("frameworks").join(name),
+        &files.join(format!("{name}.txt")),
+        &files.join(format!("{name}-constraints.txt")),
+    )
+}
+
+/// An environment with what the two files list; gives its interpreter.
+fn environment(venv: &Path, requirements: &Path, constraints: &Path) -> Result<PathBuf> {
+    let stamp = venv.join("made-from");
+    let list = format!("{}\n{}", read(requirements)?, read(constraints)?);
+    let python = venv.join("bin/python");
+    let made = fs::read_to_string(&stamp).is_ok_and(|text| text == list);
+    if made && runs(&python) {
+        return Ok(python);
+    }
+    if let Some(parent) = venv.parent() {
+        fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
+    }
+    create(venv)?;
+    run_quietly(
+        Command::new(&python)
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ])
+            .arg("--requirement")
+            .arg(requirements)
+            .arg("--constraint")
+            .arg(constraints),
+    )?;
+    fs::write(&stamp, list).map_err(|error| unwritable(&stamp, &error))?;
+    Ok(python)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Failure::Step(format!("{}: {error}", path.display())))
+}
+
+/// Has an environment made anew.
+fn forget(venv: &Path) -> Result<()> {
+    let stamp = venv.join("made-from");
+    match fs::remove_file(&stamp) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(unwritable(&stamp, &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// An interpreter that was upgraded or removed leaves an environment that does not start.
