@@ -61,7 +61,7 @@ pub struct Answer {
     /// As the human wrote it: an object or a string.
     pub edited_content: Option<Box<RawValue>>,
     pub responded_at: Option<trail::Micros>,
-    /// What was written was erased under a retention rule.
+    /// What was written was erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub content_erased: bool,
 }

@@ -325,9 +325,9 @@ struct Found {
     /// The first entry with a part that says it was encrypted with a key which
     /// is not among those given.
     unopened: Option<u64>,
-    /// Deliveries whose content is not whole, with the first and the last entry
-    /// about each of which something is missing.
-    bare: HashMap<Uuid, (u64, u64)>,
+    /// Deliveries whose content is not whole, with the entries about each that lack
+    /// something.
+    bare: HashMap<Uuid, Vec<u64>>,
     /// Deliveries whose content was erased, with the last entry that says so.
     erased: HashMap<Uuid, u64>,
 }
@@ -336,15 +336,12 @@ impl Found {
     /// Content goes by a rule, and the rule leaves an entry after it: what is gone
     /// without one was taken away.
     fn all_erased_by_rule(self) -> Result<(), ProofFault> {
-        let taken = self
-            .bare
-            .iter()
-            .filter_map(|(id, (first, last))| match self.erased.get(id) {
-                None => Some(*first),
-                Some(erased) if last > erased => Some(*last),
-                Some(_) => None,
-            });
-        match taken.min() {
+        let taken = self.bare.iter().flat_map(|(id, positions)| {
+            let erased = self.erased.get(id);
+            let taken = move |at: &&u64| erased.is_none_or(|erased| *at > erased);
+            positions.iter().filter(taken)
+        });
+        match taken.min().copied() {
             None => Ok(()),
             Some(position) => Err(ProofFault::Taken { position }),
         }
@@ -464,9 +461,7 @@ impl Reading<'_> {
                     *last = entry.position.max(*last);
                 }
                 false => {
-                    let at = entry.position;
-                    let (first, last) = found.bare.entry(id).or_insert((at, at));
-                    (*first, *last) = (at.min(*first), at.max(*last));
+                    found.bare.entry(id).or_default().push(entry.position);
                 }
             }
         }

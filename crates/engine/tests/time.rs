@@ -706,6 +706,20 @@ async fn what_was_erased_without_an_answer_can_be_answered_and_that_is_erased_in
 }
 
 #[tokio::test]
+async fn an_update_that_also_timed_out_is_erased_once() {
+    let world = World::new().await;
+    week_for(&world, "update").await;
+    let more = r#","details":"forget me","timeout_seconds":60"#;
+    let id = world.deliver_as("update", more).await;
+    world.pass(60);
+    world.look().await;
+    world.pass(8 * DAY);
+    assert_eq!(world.engine.retain().await, Ok(1));
+    assert_eq!(world.response(id).await["content_erased"], true);
+    assert_eq!(world.engine.retain().await, Ok(0));
+}
+
+#[tokio::test]
 async fn an_owner_erases_what_timed_out_and_not_what_waits() {
     let world = World::new().await;
     let id = world

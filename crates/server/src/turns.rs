@@ -153,7 +153,8 @@ impl Turns {
                 break;
             };
             let failed = is_failed(place.0);
-            let is_flood = failed && queue.failed_waiting() >= FLOOD;
+            // One mistake is nobody's flood.
+            let is_flood = place.0.failed > 1 && queue.failed_waiting() >= FLOOD;
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;
             };

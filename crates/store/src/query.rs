@@ -102,7 +102,7 @@ pub struct ErasableQuery {
 pub enum Since {
     /// Of what was answered.
     Answer,
-    /// Of what was not answered in time.
+    /// Of what was not answered in time, updates apart.
     TimeOut,
     /// Of an update that was not answered: it asks for nothing.
     Creation,

@@ -726,7 +726,9 @@ async fn erasable_is_what_is_old_and_waits_for_no_answer(backend: impl Backend) 
     let counted_from = |row: &DeliveryRow, since: Since| match since {
         Since::Answer => (row.status > 0).then_some(row.changed_at),
         _ if row.status > 0 || row.hold.is_some() => None,
-        Since::TimeOut => row.timeout_at.filter(|_| row.timed_out),
+        Since::TimeOut => row
+            .timeout_at
+            .filter(|_| row.timed_out && row.kind != UPDATE),
         Since::Creation => (row.kind == UPDATE).then_some(row.created_at),
     };
     let mut found = 0;

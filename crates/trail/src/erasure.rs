@@ -14,8 +14,8 @@ pub const CONTENT_ERASED: &str = "content_erased";
 /// What the entries of one batch, or of the whole log, say about erased content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Erasures {
-    /// Deliveries with an absent part, and the first and last entry that lacks one.
-    bare: HashMap<String, (u64, u64)>,
+    /// Deliveries with an absent part, and the entries that lack one.
+    bare: HashMap<String, Vec<u64>>,
     /// Deliveries that a `content_erased` entry names, and the last such entry.
     erased: HashMap<String, u64>,
 }
@@ -41,7 +41,10 @@ impl Erasures {
             }
         }
         if is_bare && let Ok(about) = serde_json::from_slice::<About>(facts) {
-            self.note_bare(about.delivery_id, (position, position));
+            self.bare
+                .entry(about.delivery_id)
+                .or_default()
+                .push(position);
         }
     }
 
@@ -50,32 +53,23 @@ impl Erasures {
         *last = position.max(*last);
     }
 
-    fn note_bare(&mut self, id: String, (from, to): (u64, u64)) {
-        let (first, last) = self.bare.entry(id).or_insert((from, to));
-        (*first, *last) = (from.min(*first), to.max(*last));
-    }
-
     pub fn add(&mut self, other: &Erasures) {
-        for (id, range) in &other.bare {
-            self.note_bare(id.clone(), *range);
+        for (id, positions) in &other.bare {
+            self.bare.entry(id.clone()).or_default().extend(positions);
         }
         for (id, position) in &other.erased {
             self.note_erased(id.clone(), *position);
         }
     }
 
-    /// An entry whose content is absent although no later one says that it was
-    /// erased: the first of each delivery that was never erased, the last of one
-    /// that was answered after it was; of these the first.
+    /// The first entry whose content is absent although no later one says that it
+    /// was erased.
     pub fn first_cut(&self) -> Option<u64> {
-        let cut = self
-            .bare
-            .iter()
-            .filter_map(|(id, (first, last))| match self.erased.get(id) {
-                None => Some(*first),
-                Some(erased) if last > erased => Some(*last),
-                Some(_) => None,
-            });
-        cut.min()
+        let cut = self.bare.iter().flat_map(|(id, positions)| {
+            let erased = self.erased.get(id);
+            let cut = move |at: &&u64| erased.is_none_or(|erased| *at > erased);
+            positions.iter().filter(cut)
+        });
+        cut.min().copied()
     }
 }

@@ -346,7 +346,7 @@ pub enum Rate {
 
 #[derive(Debug, Subcommand)]
 pub enum Retention {
-    /// Erase content of a type so many days after its answer
+    /// Erase content of a type so many days after its answer, its time-out or, of updates, its creation
     Set {
         /// update, question, output or alert
         r#type: String,

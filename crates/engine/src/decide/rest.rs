@@ -197,10 +197,12 @@ pub fn erase(
         .iter()
         .filter_map(|id| stage.views.delivery(*id))
     {
-        if may_erase(row) && row.erased != Erased::All {
-            by_stream.entry(row.stream).or_default().push(row.id);
+        let ids = by_stream.entry(row.stream).or_default();
+        if may_erase(row) && row.erased != Erased::All && !ids.contains(&row.id) {
+            ids.push(row.id);
         }
     }
+    by_stream.retain(|_, ids| !ids.is_empty());
     for (stream, delivery_ids) in by_stream {
         let stream = stage.stream_of(stream);
         let event = ContentErased {
@@ -213,8 +215,8 @@ pub fn erase(
     Ok(Reply::Done)
 }
 
-/// The same for one delivery, because an owner says so. What is gone already
-/// is not erased twice.
+/// The same for one delivery that was answered or timed out, because an owner says
+/// so. What is gone already is not erased twice.
 pub fn erase_now(
     stage: &mut Stage<'_>,
     actor: String,
@@ -222,7 +224,8 @@ pub fn erase_now(
 ) -> Result<Reply, Refusal> {
     may_administer(stage, &actor)?;
     let row = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
-    if !may_erase(row) {
+    let is_over = row.timed_out && row.hold.is_none();
+    if row.answered_by.is_none() && !is_over {
         return Err(inbox::Rejection::StillOpen.into());
     }
     if row.erased == Erased::All {

@@ -14,6 +14,7 @@ use engine::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
+use store::Erased;
 use trail::Micros;
 use uuid::Uuid;
 
@@ -98,7 +99,7 @@ impl From<&Row> for Item {
             timeout_at: delivery.timeout_at,
             timed_out: delivery.timed_out,
             held,
-            content_erased: row.is_erased(),
+            content_erased: delivery.erased != Erased::Nothing,
             position: delivery.no,
         }
     }

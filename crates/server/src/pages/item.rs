@@ -232,6 +232,7 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
                     }
                     (next(item))
                 }
+                (erasing(signed, delivery))
             }
         } @else if let Some(by) = &delivery.answered_by {
             div .standing {
@@ -251,16 +252,17 @@ fn erasing(signed: &Signed, delivery: &DeliveryRow) -> Markup {
     html! {
         @match delivery.erased {
             Erased::All => p .hint { "Its content was erased." },
-            Erased::BeforeAnswer => p .hint { "Its details were erased before it was answered." },
+            Erased::BeforeAnswer => p .hint { "Its details were erased." },
             Erased::Nothing => {}
         }
-        @if delivery.erased != Erased::All && signed.is_owner() { (erasure(signed, delivery.id)) }
+        @let is_over = delivery.answered_by.is_some() || (delivery.timed_out && delivery.hold.is_none());
+        @if is_over && delivery.erased != Erased::All && signed.is_owner() { (erasure(signed, delivery.id)) }
     }
 }
 
 /// For an owner, who need not wait for a rule.
 fn erasure(signed: &Signed, id: Uuid) -> Markup {
-    let consequence = "Details, feedback and changes go for good. That they were there, and the answer, stay on the trail.";
+    let consequence = "Details, feedback and changes go for good. That they were there, and what was decided, stays on the trail.";
     let form = html! {
         form method="post" action=(format!("/items/{id}/erase")) { (token(signed)) button { "Erase it now" } }
     };

@@ -195,7 +195,9 @@ const PLAIN: &[(&str, &str)] = &[
         "SELECT count(*) FROM (
              SELECT no AS position FROM deliveries WHERE erased <> 0
              UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
-             WHERE d.erased = 1) e
+             WHERE d.erased = 1 OR (d.erased = 2 AND h.position < (
+                 SELECT max(x.position) FROM history x JOIN entries n ON n.position = x.position
+                 WHERE x.delivery = d.no AND instr(n.header, '\"content_erased\"') > 0))) e
          CROSS JOIN parts p ON p.no BETWEEN e.position * 16 AND e.position * 16 + 15",
     ),
     (

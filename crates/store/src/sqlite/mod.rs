@@ -464,7 +464,7 @@ impl Store for Sqlite {
                          AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at",
                     Since::TimeOut =>
                         "erased <> 1 AND status = 0 AND timed_out = 1 AND hold_by IS NULL
-                         AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
+                         AND kind <> 0 AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
                     // As the index says it.
                     Since::Creation =>
                         "erased <> 1 AND status = 0 AND kind = 0 AND hold_by IS NULL

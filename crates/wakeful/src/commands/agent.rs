@@ -250,7 +250,7 @@ fn show_answer(answer: &Answer) {
         print(&format!("edited: {}", short_content(edited)));
     }
     if answer.content_erased {
-        print("The content was erased under a retention rule.");
+        print("The content was erased.");
     }
 }
 

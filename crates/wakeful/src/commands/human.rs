@@ -222,7 +222,7 @@ fn describe(item: &Item) -> String {
         }
     }
     if item.content_erased {
-        text.push("\nThe content was erased under a retention rule.".to_owned());
+        text.push("\nContent of it was erased.".to_owned());
     }
     text.join("\n")
 }
