@@ -221,7 +221,7 @@ impl Views {
                     self.change(*id, position, |row| row.erased = Erased::All);
                     if let Some(row) = self.delivery(*id) {
                         let no = row.no;
-                        self.batch.erase.push(no);
+                        self.batch.erase.push((no, position));
                     }
                 }
             }

@@ -37,6 +37,8 @@ pub struct Rebuilt {
     pub differing: Vec<String>,
     /// Callbacks that are owed and had no row.
     pub callbacks_missing: u64,
+    /// Parts that had been erased and were there again; now they are gone.
+    pub returned: u64,
     /// Entries that should never have been, and why: nothing mends them.
     pub impossible: Vec<(u64, &'static str)>,
 }
@@ -50,6 +52,10 @@ impl Rebuilt {
                 "callbacks ({} that are owed are missing)",
                 self.callbacks_missing
             ));
+        }
+        if self.returned > 0 {
+            let returned = self.returned;
+            wrong.push(format!("parts ({returned} that were erased had come back)"));
         }
         let impossible = self.impossible.iter();
         wrong.extend(impossible.map(|(position, what)| format!("entry {position} {what}")));
@@ -144,7 +150,7 @@ pub async fn rebuild(
         batch.streams = streams.into_values().collect();
         store.append(batch).await?;
     }
-    store.end_rebuild().await?;
+    found.returned = store.end_rebuild().await?;
     found.entries = size;
     found.callbacks_missing = remade.len() as u64;
     Ok(found)

@@ -65,6 +65,7 @@ pub struct Batch {
     pub seen: Vec<(String, Uuid)>,
     /// Person, delivery, and until when it is out of their sight; `None`: it is not.
     pub snoozed: Vec<(String, u64, Option<Micros>)>,
-    /// Deliveries whose erasable parts go, with those of every entry about them.
-    pub erase: Vec<u64>,
+    /// Deliveries whose erasable parts go, those of every entry about them that is
+    /// before a position: the entry that says so. What is answered later stays.
+    pub erase: Vec<(u64, u64)>,
 }

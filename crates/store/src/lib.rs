@@ -109,8 +109,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn scrub(&self) -> Result<()>;
     /// Empties the views, before they are rebuilt from the trail.
     async fn clear_views(&self) -> Result<()>;
-    /// The views are whole again.
-    async fn end_rebuild(&self) -> Result<()>;
+    /// The views are whole again. Removes content that was erased and is there all
+    /// the same; gives how many parts.
+    async fn end_rebuild(&self) -> Result<u64>;
     /// Whether a rebuild was begun and not ended: the views are not to be used.
     /// Whether opening it brought rows of an older version to this one, which
     /// nobody can vouch for.

@@ -146,6 +146,9 @@ pub fn rows(connection: &Connection, seal: Option<&RowSeal>) -> Result<RowCheck>
             seals(connection, seal, &mut wrong)?;
         }
         counted(connection, PLAIN, &mut wrong)?;
+        let returned = format!("SELECT count(*) FROM ({RETURNED})");
+        let what = "parts: content of a delivery that was erased";
+        counted(connection, &[(what, &returned)], &mut wrong)?;
         settled(connection, &mut wrong)?;
         index(connection, &mut wrong)?;
         Ok(wrong)
@@ -176,6 +179,16 @@ fn seals(connection: &Connection, seal: &RowSeal, wrong: &mut Vec<String>) -> ru
     Ok(())
 }
 
+/// Content that was erased and is there again. Of what was answered after it was
+/// erased, that is what comes before the last entry that says so.
+pub const RETURNED: &str = "SELECT p.no FROM (
+        SELECT no AS position FROM deliveries WHERE erased <> 0
+        UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
+        WHERE d.erased = 1 OR (d.erased = 2 AND h.position < (
+            SELECT max(x.position) FROM history x JOIN entries n ON n.position = x.position
+            WHERE x.delivery = d.no AND instr(n.header, '\"content_erased\"') > 0))) e
+    CROSS JOIN parts p ON p.no BETWEEN e.position * 16 AND e.position * 16 + 15";
+
 /// What must find nothing, and what it means if it does.
 const PLAIN: &[(&str, &str)] = &[
     (
@@ -189,16 +202,6 @@ const PLAIN: &[(&str, &str)] = &[
     (
         "parts: content that belongs to no entry",
         "SELECT count(*) FROM parts WHERE no < 0 OR no / 16 > (SELECT max(position) FROM entries)",
-    ),
-    (
-        "parts: content of a delivery that was erased",
-        "SELECT count(*) FROM (
-             SELECT no AS position FROM deliveries WHERE erased <> 0
-             UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
-             WHERE d.erased = 1 OR (d.erased = 2 AND h.position < (
-                 SELECT max(x.position) FROM history x JOIN entries n ON n.position = x.position
-                 WHERE x.delivery = d.no AND instr(n.header, '\"content_erased\"') > 0))) e
-         CROSS JOIN parts p ON p.no BETWEEN e.position * 16 AND e.position * 16 + 15",
     ),
     (
         "subtrees: of a level or number that the log does not have",

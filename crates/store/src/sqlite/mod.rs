@@ -370,10 +370,15 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    async fn end_rebuild(&self) -> Result<()> {
-        let writer = self.writer()?;
-        let ended = writer.execute("DELETE FROM rebuilding", []);
-        ended.map(drop).map_err(failed)
+    async fn end_rebuild(&self) -> Result<u64> {
+        let mut writer = self.writer()?;
+        let transaction = writer.transaction().map_err(failed)?;
+        let remove = format!("DELETE FROM parts WHERE no IN ({})", check::RETURNED);
+        let removed = transaction.execute(&remove, []).map_err(failed)?;
+        let ended = transaction.execute("DELETE FROM rebuilding", []);
+        ended.map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(removed as u64)
     }
 
     fn was_migrated(&self) -> bool {

@@ -175,34 +175,37 @@ fn indexed_text(details: &[u8]) -> String {
 
 /// Removes the words of deliveries' details, which must still be there: the
 /// index keeps no copy, and removes what it is told was indexed.
-pub fn forget_details(connection: &Connection, numbers: &[u64]) -> rusqlite::Result<()> {
+pub fn forget_details(
+    connection: &Connection,
+    numbers: impl Iterator<Item = u64>,
+) -> rusqlite::Result<()> {
     let mut find = connection.prepare_cached(
         "SELECT s.name, d.headline, d.summary FROM deliveries d
          JOIN streams s ON s.no = d.stream WHERE d.no = ?1",
     )?;
     let mut unmark = connection.prepare_cached("DELETE FROM detailed WHERE no = ?1")?;
     for no in numbers {
-        if unmark.execute([*no as i64])? == 0 {
+        if unmark.execute([no as i64])? == 0 {
             continue;
         }
-        let details = records::part(connection, *no, "details")?;
-        let mut rows = find.query([*no as i64])?;
+        let details = records::part(connection, no, "details")?;
+        let mut rows = find.query([no as i64])?;
         if let (Some(row), Some(details)) = (rows.next()?, details) {
             let stream = row.get_ref(0)?.as_str()?;
             let agent = stream.strip_prefix("agent/").unwrap_or(stream);
             let (headline, summary) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
             let details = indexed_text(&details);
-            let era = *no as i64 / ERA;
+            let era = no as i64 / ERA;
             let mut remove = connection.prepare_cached(&format!(
                 "INSERT INTO search_{era} (search_{era}, rowid, agent, headline, summary, details)
                  VALUES ('delete', ?1, ?2, ?3, ?4, ?5)"
             ))?;
-            remove.execute(params![*no as i64, agent, headline, summary, details])?;
+            remove.execute(params![no as i64, agent, headline, summary, details])?;
             let mut insert = connection.prepare_cached(&format!(
                 "INSERT INTO search_{era} (rowid, agent, headline, summary)
                  VALUES (?1, ?2, ?3, ?4)"
             ))?;
-            insert.execute(params![*no as i64, agent, headline, summary])?;
+            insert.execute(params![no as i64, agent, headline, summary])?;
         }
     }
     Ok(())

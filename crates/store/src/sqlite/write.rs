@@ -532,8 +532,8 @@ fn kept_state(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<
 /// Only content of entries that are about the delivery: where the list of them
 /// was changed, nothing of another one is erased.
 fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
-    search::forget_details(transaction, &batch.erase)?;
-    for delivery in &batch.erase {
+    search::forget_details(transaction, batch.erase.iter().map(|(no, _)| *no))?;
+    for (delivery, before) in &batch.erase {
         let id = transaction
             .prepare_cached("SELECT id FROM deliveries WHERE no = ?1")?
             .query_row([*delivery as i64], |row| records::uuid(row, 0))?;
@@ -543,12 +543,13 @@ fn erase(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
                  ON p.no BETWEEN e.position * ?2 AND e.position * ?2 + ?2 - 1
                  WHERE (e.position = ?1
                      OR e.position IN (SELECT position FROM history WHERE delivery = ?1))
-                   AND instr(e.facts, ?3) > 0)",
+                   AND e.position < ?4 AND instr(e.facts, ?3) > 0)",
             )?
             .execute(params![
                 *delivery as i64,
                 records::PARTS_PER_ENTRY as i64,
-                id.to_string().as_bytes()
+                id.to_string().as_bytes(),
+                *before as i64
             ])?;
     }
     Ok(())
