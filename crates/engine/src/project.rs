@@ -294,7 +294,7 @@ impl Views {
     }
 }
 
-/// What is gone of the content once there is an answer, with texts of its own.
+/// What is erased of a delivery once a new answer is given to it.
 fn answered_after(erased: Erased) -> Erased {
     match erased {
         Erased::Nothing => Erased::Nothing,

@@ -25,6 +25,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether an owner may erase its content now.
+    pub fn may_be_erased(&self) -> bool {
+        crate::decide::may_erase_by_hand(&self.row)
+    }
+
     /// Whether something that an agent would be told of it is gone.
     pub fn is_erased(&self) -> bool {
         is_erased(self.status(), self.row.erased)

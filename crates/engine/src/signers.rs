@@ -12,7 +12,7 @@ use wake::signature::Signer;
 
 use crate::{decide, shared::Shared};
 
-/// More agents than poll within a while; beyond that all are read anew.
+/// Secrets kept at once; a full cache is emptied.
 const KEPT: usize = 10_000;
 
 #[derive(Debug, Default)]

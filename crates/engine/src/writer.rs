@@ -471,8 +471,8 @@ impl Writer {
         }
     }
 
-    /// Has the store remember how far it was signed. Whoever waits for an answer
-    /// has it by now: it costs a twentieth of the time of a commit.
+    /// Writes the last signed head to the file beside the database. The answers
+    /// have been sent by then: this write costs a twentieth of a commit.
     fn remember(&mut self) {
         if let Some(signed) = self.signed.take() {
             self.shared.store.remember(&signed);

@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Waiting at once: as many as have their turn within [`PATIENCE`], or nearly.
 const MOST_FRESH: usize = 1024;
 const MOST_FAILED: usize = 64;
-/// So many who have failed do not wait together unless they are a flood.
+/// This many failed tries that wait at once count as a flood.
 const FLOOD: usize = 8;
 
 #[derive(Clone, Debug, Default)]
@@ -153,7 +153,7 @@ impl Turns {
                 break;
             };
             let failed = is_failed(place.0);
-            // One mistake is nobody's flood.
+            // Whoever failed once is never treated as part of a flood.
             let is_flood = place.0.failed > 1 && queue.failed_waiting() >= FLOOD;
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;

@@ -65,7 +65,7 @@ pub struct Batch {
     pub seen: Vec<(String, Uuid)>,
     /// Person, delivery, and until when it is out of their sight; `None`: it is not.
     pub snoozed: Vec<(String, u64, Option<Micros>)>,
-    /// Deliveries whose erasable parts go, those of every entry about them that is
-    /// before a position: the entry that says so. What is answered later stays.
+    /// Deliveries to erase, each with the position of its `content_erased` entry:
+    /// the parts of earlier entries about it are deleted, later ones stay.
     pub erase: Vec<(u64, u64)>,
 }

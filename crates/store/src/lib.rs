@@ -88,8 +88,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn head(&self) -> Result<Option<HeadRow>>;
     /// The rows that a batch of commands needs, in one go.
     async fn load(&self, needs: &Needs) -> Result<Loaded>;
-    /// All or nothing, durable when it returns. The head of the batch is then to
-    /// be remembered too.
+    /// All or nothing, durable when it returns. The caller then gives the batch's
+    /// head to [`Store::remember`].
     async fn append(&self, batch: Batch) -> Result<()>;
     /// Remembers a signed head beside the database, without a sync of its own.
     fn remember(&self, note: &str);
@@ -109,13 +109,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn scrub(&self) -> Result<()>;
     /// Empties the views, before they are rebuilt from the trail.
     async fn clear_views(&self) -> Result<()>;
-    /// The views are whole again. Removes content that was erased and is there all
-    /// the same; gives how many parts.
+    /// Marks the views as whole again. Removes parts that were erased and have come
+    /// back; returns how many.
     async fn end_rebuild(&self) -> Result<u64>;
-    /// Whether a rebuild was begun and not ended: the views are not to be used.
     /// Whether opening it brought rows of an older version to this one, which
     /// nobody can vouch for.
     fn was_migrated(&self) -> bool;
+    /// Whether a rebuild was begun and not ended: the views are not to be used.
     async fn is_rebuilding(&self) -> Result<bool>;
 
     /// The heads that are remembered beside the database: at most two, which may

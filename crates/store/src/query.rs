@@ -97,13 +97,13 @@ pub struct ErasableQuery {
     pub limit: usize,
 }
 
-/// What the time that content is kept is counted from.
+/// The moment from which the days of a retention rule are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// Of what was answered.
+    /// The final answer.
     Answer,
-    /// Of what was not answered in time, updates apart.
+    /// The time-out of a delivery that nobody answered; not used for updates.
     TimeOut,
-    /// Of an update that was not answered: it asks for nothing.
+    /// The creation of an update that nobody answered.
     Creation,
 }

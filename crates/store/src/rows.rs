@@ -134,7 +134,7 @@ pub enum Erased {
     #[default]
     Nothing = 0,
     All = 1,
-    /// All there was at the time; it was answered since.
+    /// Everything up to the erasure; the answer came later and is kept.
     BeforeAnswer = 2,
 }
 

@@ -6,7 +6,9 @@ mod deliver;
 mod rest;
 
 pub use callback::{DELIVERED, GAVE_UP, OWED, owed as owed_callback};
-pub use rest::{SIGN_IN_TRIES, agent_of_secret, device_name, password_name, secret_name};
+pub use rest::{
+    SIGN_IN_TRIES, agent_of_secret, device_name, may_erase_by_hand, password_name, secret_name,
+};
 
 use store::Needs;
 

@@ -179,14 +179,25 @@ pub fn deny(
     Ok(Reply::Done)
 }
 
-/// Whether content may be erased. What still waits for an answer is kept; nobody
-/// waits for one to an update, or after the time was over.
-fn may_erase(row: &DeliveryRow) -> bool {
-    let is_over = row.timed_out || project::kind(row.kind) == wake::Kind::Update;
-    row.answered_by.is_some() || (is_over && row.hold.is_none())
+/// Whether nobody waits for an answer any more: there is one, or it timed out and
+/// none is held.
+fn is_over(row: &DeliveryRow) -> bool {
+    row.answered_by.is_some() || (row.timed_out && row.hold.is_none())
 }
 
-/// Never one that waits for an answer.
+/// Whether an owner may erase the content, and something is left to erase.
+pub fn may_erase_by_hand(row: &DeliveryRow) -> bool {
+    is_over(row) && row.erased != Erased::All
+}
+
+/// Whether a retention rule may: also an update that nobody answered.
+fn may_erase_by_rule(row: &DeliveryRow) -> bool {
+    let is_update = project::kind(row.kind) == wake::Kind::Update;
+    let is_left = is_update && row.hold.is_none() && row.erased != Erased::All;
+    is_left || may_erase_by_hand(row)
+}
+
+/// Erases what a retention rule names. Skips what still waits for an answer.
 pub fn erase(
     stage: &mut Stage<'_>,
     delivery_ids: &[Uuid],
@@ -198,7 +209,7 @@ pub fn erase(
         .filter_map(|id| stage.views.delivery(*id))
     {
         let ids = by_stream.entry(row.stream).or_default();
-        if may_erase(row) && row.erased != Erased::All && !ids.contains(&row.id) {
+        if may_erase_by_rule(row) && !ids.contains(&row.id) {
             ids.push(row.id);
         }
     }
@@ -215,8 +226,8 @@ pub fn erase(
     Ok(Reply::Done)
 }
 
-/// The same for one delivery that was answered or timed out, because an owner says
-/// so. What is gone already is not erased twice.
+/// Erases one delivery because an owner asks for it. Does nothing if its content is
+/// erased already.
 pub fn erase_now(
     stage: &mut Stage<'_>,
     actor: String,
@@ -224,8 +235,7 @@ pub fn erase_now(
 ) -> Result<Reply, Refusal> {
     may_administer(stage, &actor)?;
     let row = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
-    let is_over = row.timed_out && row.hold.is_none();
-    if row.answered_by.is_none() && !is_over {
+    if !is_over(row) {
         return Err(inbox::Rejection::StillOpen.into());
     }
     if row.erased == Erased::All {

@@ -11,7 +11,7 @@ use engine::{
 };
 use maud::{Markup, html};
 use serde_json::value::RawValue;
-use store::{DeliveryRow, Erased};
+use store::Erased;
 use trail::Micros;
 use uuid::Uuid;
 use wake::Status;
@@ -232,31 +232,30 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
                     }
                     (next(item))
                 }
-                (erasing(signed, delivery))
+                (erasing(signed, &item.row))
             }
         } @else if let Some(by) = &delivery.answered_by {
             div .standing {
                 p { strong { (item.row.status().as_str()) } " by " (by) " " (when::ago(delivery.changed_at, now)) }
                 (texts)
                 p { (next(item)) }
-                (erasing(signed, delivery))
+                (erasing(signed, &item.row))
             }
         } @else if delivery.timed_out || delivery.erased != Erased::Nothing {
-            (erasing(signed, delivery))
+            (erasing(signed, &item.row))
         }
     }
 }
 
 /// What is gone of its content, or how an owner erases it.
-fn erasing(signed: &Signed, delivery: &DeliveryRow) -> Markup {
+fn erasing(signed: &Signed, row: &Row) -> Markup {
     html! {
-        @match delivery.erased {
+        @match row.row.erased {
             Erased::All => p .hint { "Its content was erased." },
             Erased::BeforeAnswer => p .hint { "Its details were erased." },
             Erased::Nothing => {}
         }
-        @let is_over = delivery.answered_by.is_some() || (delivery.timed_out && delivery.hold.is_none());
-        @if is_over && delivery.erased != Erased::All && signed.is_owner() { (erasure(signed, delivery.id)) }
+        @if row.may_be_erased() && signed.is_owner() { (erasure(signed, row.row.id)) }
     }
 }
 

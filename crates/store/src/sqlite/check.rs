@@ -179,8 +179,8 @@ fn seals(connection: &Connection, seal: &RowSeal, wrong: &mut Vec<String>) -> ru
     Ok(())
 }
 
-/// Content that was erased and is there again. Of what was answered after it was
-/// erased, that is what comes before the last entry that says so.
+/// Parts that were erased and are in the table again. If a delivery was answered
+/// after its erasure, only parts before its last `content_erased` entry count.
 pub const RETURNED: &str = "SELECT p.no FROM (
         SELECT no AS position FROM deliveries WHERE erased <> 0
         UNION SELECT h.position FROM deliveries d CROSS JOIN history h ON h.delivery = d.no
