@@ -283,14 +283,17 @@ pub struct Lent(Arc<Mutex<Body>>);
 
 impl Lent {
     /// Lends the body of a request to those who answer it, unless all of it is
-    /// there already, its sender waits to be asked for it, or the protocol can
-    /// refuse it by itself.
+    /// there already, or its sender waits to be asked for it.
+    ///
+    /// Over HTTP/2 a body never comes together with the head. The protocol lets a
+    /// server refuse it midway, but curl then fails and shows no answer.
     pub fn of(request: &mut Request) -> Option<Lent> {
-        let there = request.body().size_hint().upper();
-        if there.is_some_and(|bytes| bytes <= WITH_THE_HEAD)
-            || request.headers().contains_key(header::EXPECT)
-            || request.version() > Version::HTTP_11
-        {
+        let body = request.body();
+        let is_small = |bytes| bytes <= WITH_THE_HEAD;
+        let is_there = body.is_end_stream()
+            || (request.version() <= Version::HTTP_11
+                && body.size_hint().upper().is_some_and(is_small));
+        if is_there || request.headers().contains_key(header::EXPECT) {
             return None;
         }
         let body = std::mem::take(request.body_mut());

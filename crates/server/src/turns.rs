@@ -7,8 +7,9 @@
 //! the ones from networks that are quiet go first, and one who has failed has a
 //! turn after each of them. Addresses that have failed share one place of the
 //! two, and rest after each turn, so that a flood takes no more than a fraction
-//! of a core from the rest of the server, and every hash is made on a thread of
-//! the lowest priority.
+//! of a core from the rest of the server. Every hash is made on a thread of the
+//! lowest priority; while many wait, on one that runs only when no other thread
+//! wants the processor.
 //!
 //! Nobody waits for ever: a place in the queue is bounded in time, the queue in
 //! length, and if it is full those who have failed most are sent away.
@@ -36,8 +37,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Waiting at once: as many as have their turn within [`PATIENCE`], or nearly.
 const MOST_FRESH: usize = 1024;
 const MOST_FAILED: usize = 64;
-/// This many failed tries that wait at once count as a flood.
+/// This many tries that wait at once count as a flood.
 const FLOOD: usize = 8;
+/// After this long an idle thread is taken for starved, and another hashes the
+/// same password at [`NICENESS`]. An unprivileged thread cannot leave the idle
+/// policy again.
+const STARVED: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, Default)]
 pub struct Turns(Arc<Mutex<Queue>>);
@@ -48,6 +53,8 @@ struct Queue {
     waiting: BTreeMap<(Rank, u64), oneshot::Sender<Turn>>,
     arrivals: u64,
     running: usize,
+    /// Idle threads, starved ones among them: as many as may run at once.
+    idle: usize,
     /// Whether the place of those who have failed is taken, or rests.
     failed_busy: bool,
     /// Whether the last turn was one of those who have not: then the next is not,
@@ -70,10 +77,6 @@ const FIRST_FAILED: (Rank, u64) = (
 const NICENESS: i32 = 19;
 
 impl Queue {
-    fn failed_waiting(&self) -> usize {
-        self.waiting.range(FIRST_FAILED..).count()
-    }
-
     /// Of those who have failed and those who have not in turn, the first.
     fn whose_turn(&self) -> Option<(Rank, u64)> {
         let first = self.waiting.keys().next().copied()?;
@@ -91,7 +94,7 @@ impl Queue {
 pub struct Turn {
     turns: Turns,
     failed: bool,
-    /// Whether many who have failed waited with it.
+    /// Whether many waited with it.
     is_flood: bool,
     /// Whether somebody took it.
     begun: bool,
@@ -153,8 +156,7 @@ impl Turns {
                 break;
             };
             let failed = is_failed(place.0);
-            // Whoever failed once is never treated as part of a flood.
-            let is_flood = place.0.failed > 1 && queue.failed_waiting() >= FLOOD;
+            let is_flood = queue.waiting.len() > FLOOD;
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;
             };
@@ -210,35 +212,91 @@ impl Turn {
     /// turn lasts until it is done, even if whoever waited for it has gone.
     pub async fn spend<T: Send + 'static>(
         self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl Fn() -> T + Send + Sync + 'static,
     ) -> Option<T> {
-        let (sender, done) = oneshot::channel();
-        let runtime = tokio::runtime::Handle::current();
-        let thread = std::thread::Builder::new().name("password".to_owned());
-        let started = thread.spawn(move || {
-            // The turn that ends begins the rest that follows it.
-            let _runtime = runtime.enter();
-            let turn = self;
-            stand_back(turn.is_flood);
-            let _ = sender.send(work());
-            drop(turn);
-        });
-        started.ok()?;
-        done.await.ok()
+        tokio::spawn(hash(self, Arc::new(work))).await.ok()?
     }
 }
 
-/// Makes this thread stand back for all others. A thread of a low priority may
-/// still keep one of a higher that wakes up waiting for the rest of its slice,
-/// some milliseconds; an idle one may not. But an idle one gets next to nothing
-/// of a busy machine, and that is for a flood of guesses alone.
-fn stand_back(is_flood: bool) {
-    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    let is_idle = is_flood
-        && set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle).is_ok();
-    if !is_idle {
-        // On Linux this is the thread's own.
-        let _ = rustix::process::nice(NICENESS);
+/// On an idle thread if the turn is one of many; if that is starved, on another
+/// one as well.
+async fn hash<T: Send + 'static>(
+    turn: Turn,
+    work: Arc<impl Fn() -> T + Send + Sync + 'static>,
+) -> Option<T> {
+    let idle = turn.is_flood.then(|| Idle::begin(&turn.turns)).flatten();
+    let turn = Arc::new(Mutex::new(Some(turn)));
+    // On Linux the niceness is the thread's own.
+    let nicely = || start(&turn, &work, || _ = rustix::process::nice(NICENESS));
+    let Some(idle) = idle else {
+        return nicely()?.await.ok();
+    };
+    let mut done = start(&turn, &work, move || idle.stand_back())?;
+    match tokio::time::timeout(STARVED, &mut done).await {
+        Ok(done) => done.ok(),
+        Err(_) => {
+            let sooner = nicely()?;
+            tokio::select! {
+                Ok(done) = done => Some(done),
+                Ok(done) = sooner => Some(done),
+                else => None,
+            }
+        }
+    }
+}
+
+/// Begins the work on a new thread, which first calls `stand_back` and keeps what
+/// that gives until the work is done. The first to be done ends the turn.
+fn start<T: Send + 'static, K>(
+    turn: &Arc<Mutex<Option<Turn>>>,
+    work: &Arc<impl Fn() -> T + Send + Sync + 'static>,
+    stand_back: impl FnOnce() -> K + Send + 'static,
+) -> Option<oneshot::Receiver<T>> {
+    let (sender, done) = oneshot::channel();
+    let runtime = tokio::runtime::Handle::current();
+    let (turn, work) = (Arc::clone(turn), Arc::clone(work));
+    let thread = std::thread::Builder::new().name("password".to_owned());
+    let started = thread.spawn(move || {
+        // The turn that ends begins the rest that follows it.
+        let _runtime = runtime.enter();
+        let _kept = stand_back();
+        let _ = sender.send(work());
+        drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+    });
+    started.ok().map(|_| done)
+}
+
+/// One of the threads that run when no other wants the processor.
+struct Idle(Turns);
+
+impl Idle {
+    /// Unless as many as may hash at once are there already.
+    fn begin(turns: &Turns) -> Option<Idle> {
+        let mut queue = turns.lock();
+        (queue.idle < AT_ONCE).then(|| {
+            queue.idle += 1;
+            Idle(turns.clone())
+        })
+    }
+
+    /// Makes this thread an idle one. A thread of a low priority may still keep
+    /// one of a higher that wakes up waiting for the rest of its slice, some
+    /// milliseconds; an idle one may not.
+    fn stand_back(self) -> Idle {
+        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        if set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle).is_err() {
+            let _ = rustix::process::nice(NICENESS);
+        }
+        // A thread that changes its own policy keeps the processor until the next
+        // tick, also from those that wait for it.
+        std::thread::yield_now();
+        self
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.lock().idle -= 1;
     }
 }
 
@@ -291,29 +349,58 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn a_flood_is_looked_at_when_nothing_else_is_to_do_and_one_who_mistyped_is_not() {
+    async fn a_flood_is_looked_at_when_nothing_else_is_to_do() {
         const NORMAL: &str = "0";
         const IDLE: &str = "5";
-        let nicest = NICENESS.to_string();
         let turns = Turns::default();
         let alone = turns.wait(rank_of(1)).await.unwrap();
         let (done, _finished) = tokio::sync::mpsc::unbounded_channel();
         let flood: Vec<_> = (0..=FLOOD).map(|_| queue_up(&turns, 2, &done)).collect();
-        while turns.lock().failed_waiting() <= FLOOD {
+        while turns.lock().waiting.len() <= FLOOD {
             tokio::task::yield_now().await;
         }
-        assert_eq!(policy(alone).await, (NORMAL.to_owned(), nicest.clone()));
-        // While the flood waits, whoever has not failed is no part of it.
+        assert_eq!(
+            policy(alone).await,
+            (NORMAL.to_owned(), NICENESS.to_string())
+        );
         let fresh = turns.wait(rank_of(0)).await.unwrap();
-        assert_eq!(policy(fresh).await, (NORMAL.to_owned(), nicest));
+        assert_eq!(policy(fresh).await.0, IDLE);
         flood.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_is_starved_keeps_nobody_waiting() {
+        let turns = Turns::default();
+        let (wake, starved) = std::sync::mpsc::channel::<()>();
+        let starved = Mutex::new(Some(starved));
         let turn = Turn {
-            turns: Turns::default(),
-            failed: true,
+            turns: turns.clone(),
+            failed: false,
             is_flood: true,
-            begun: false,
+            begun: true,
         };
-        assert_eq!(policy(turn).await.0, IDLE);
+        turns.lock().running += 1;
+        // The first who hashes waits, as if it never had the processor.
+        let spent = turn.spend(move || {
+            let first = starved.lock().unwrap().take();
+            first.map(|starved| starved.recv())
+        });
+        assert_eq!(spent.await, Some(None));
+        while turns.lock().running > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(turns.lock().idle, 1);
+        drop(wake);
+    }
+
+    #[tokio::test]
+    async fn no_more_threads_are_idle_than_may_hash_at_once() {
+        let turns = Turns::default();
+        let idle: Vec<_> = (0..AT_ONCE).map(|_| Idle::begin(&turns)).collect();
+        assert!(idle.iter().all(Option::is_some));
+        assert!(Idle::begin(&turns).is_none());
+        drop(idle);
+        assert!(Idle::begin(&turns).is_some());
     }
 
     #[tokio::test]

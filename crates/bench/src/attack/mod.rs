@@ -3,9 +3,10 @@
 //! memory the server needs.
 //!
 //! The same load runs first without the attackers. All attackers share one thread,
-//! which stands back for the one that measures: what they do to each other here
-//! is not what they do to the server. `cargo xtask soak attack` pins both to one
-//! processor and the server to none.
+//! which runs only when neither the one that measures nor the server wants the
+//! processor: that they use one here is not what they do to the server. The report
+//! says how fast they were. `cargo xtask soak attack` pins both to one processor
+//! and the server to none.
 
 mod attackers;
 mod load;
@@ -20,6 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 use crate::child::{self, Process, Running};
 use crate::wakeful::Wakeful;
@@ -132,7 +137,8 @@ fn attack(
     stop: &Arc<AtomicBool>,
     without: &[String],
 ) {
-    let _ = rustix::process::nice(19);
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -8,6 +8,7 @@
 
 mod backup;
 mod check;
+mod checkpoints;
 mod head_file;
 mod ids;
 mod inbox;
@@ -38,6 +39,7 @@ use crate::{
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
     RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery,
 };
+use checkpoints::Checkpoints;
 use head_file::HeadFile;
 use ids::Ids;
 use readers::Readers;
@@ -48,9 +50,6 @@ pub use head_file::HEAD_FILE;
 /// The file in the data directory.
 pub const FILE: &str = "wakeful.db";
 
-/// Pages between checkpoints of the write-ahead log: 32 MiB, so that a page
-/// that changes with every batch is copied back once for many batches.
-const CHECKPOINT_PAGES: u32 = 8192;
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN: usize = 1000;
 /// More than most batches: when this can be written, they can.
@@ -64,6 +63,8 @@ pub struct Sqlite {
     path: PathBuf,
     /// `None` in a store that was opened to be read.
     writer: Option<Mutex<Connection>>,
+    /// Behind the writer, which is dropped first.
+    checkpoints: Option<Checkpoints>,
     readers: Arc<Readers>,
     ids: Ids,
     /// `None` in a store that was opened to be read.
@@ -131,7 +132,6 @@ impl Sqlite {
                 "PRAGMA journal_mode = WAL;
                  PRAGMA synchronous = FULL;
                  PRAGMA secure_delete = ON;
-                 PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
                  PRAGMA journal_size_limit = {};
                  PRAGMA cache_size = -{WRITER_CACHE_KIB};",
                 64 << 20
@@ -140,6 +140,7 @@ impl Sqlite {
         check::remove_foreign_code(&connection)?;
         let migrated = schema::migrate(&mut connection, seal)?;
         check::refuse_foreign(&connection)?;
+        let checkpoints = Checkpoints::start(&path, &mut connection).map_err(failed)?;
         let readers = Arc::new(Readers::new(path.clone(), Some(seal.clone())));
         // Read through a connection of its own, whose page cache goes with it.
         let ids = Readers::new(path.clone(), None).with(|c| Ids::load(c).map_err(failed))?;
@@ -148,6 +149,7 @@ impl Sqlite {
         Ok(Sqlite {
             path,
             writer: Some(Mutex::new(connection)),
+            checkpoints: Some(checkpoints),
             readers,
             ids,
             head_file: Some(Mutex::new(head_file)),
@@ -170,6 +172,7 @@ impl Sqlite {
             readers: Arc::new(readers),
             path,
             writer: None,
+            checkpoints: None,
             head_file: None,
             migrated: false,
         })
@@ -199,6 +202,7 @@ impl Sqlite {
     /// reader uses it for so long.
     fn empty_log(&self, patience: Duration) -> Result<()> {
         let writer = self.writer()?;
+        let _alone = self.checkpoints.as_ref().map(Checkpoints::pause);
         writer.busy_timeout(patience).map_err(failed)?;
         let busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
             row.get::<_, i64>(0)
