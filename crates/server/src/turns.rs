@@ -7,9 +7,9 @@
 //! the ones from networks that are quiet go first, and one who has failed has a
 //! turn after each of them. Addresses that have failed share one place of the
 //! two, and rest after each turn, so that a flood takes no more than a fraction
-//! of a core from the rest of the server. Every hash is made on a thread of the
-//! lowest priority; while many wait, on one that runs only when no other thread
-//! wants the processor.
+//! of a core from the rest of the server. Every hash is made on a thread that
+//! runs only when no other wants the processor, or, if it does not get it for a
+//! while, on one of the lowest priority.
 //!
 //! Nobody waits for ever: a place in the queue is bounded in time, the queue in
 //! length, and if it is full those who have failed most are sent away.
@@ -37,12 +37,10 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Waiting at once: as many as have their turn within [`PATIENCE`], or nearly.
 const MOST_FRESH: usize = 1024;
 const MOST_FAILED: usize = 64;
-/// This many tries that wait at once count as a flood.
-const FLOOD: usize = 8;
 /// After this long an idle thread is taken for starved, and another hashes the
 /// same password at [`NICENESS`]. An unprivileged thread cannot leave the idle
 /// policy again.
-const STARVED: Duration = Duration::from_secs(1);
+const STARVED: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug, Default)]
 pub struct Turns(Arc<Mutex<Queue>>);
@@ -94,8 +92,6 @@ impl Queue {
 pub struct Turn {
     turns: Turns,
     failed: bool,
-    /// Whether many waited with it.
-    is_flood: bool,
     /// Whether somebody took it.
     begun: bool,
 }
@@ -156,14 +152,12 @@ impl Turns {
                 break;
             };
             let failed = is_failed(place.0);
-            let is_flood = queue.waiting.len() > FLOOD;
             let Some(sender) = queue.waiting.remove(&place) else {
                 break;
             };
             let turn = Turn {
                 turns: self.clone(),
                 failed,
-                is_flood,
                 begun: true,
             };
             match sender.send(turn) {
@@ -218,13 +212,12 @@ impl Turn {
     }
 }
 
-/// On an idle thread if the turn is one of many; if that is starved, on another
-/// one as well.
+/// On an idle thread; if that is starved, on another one as well.
 async fn hash<T: Send + 'static>(
     turn: Turn,
     work: Arc<impl Fn() -> T + Send + Sync + 'static>,
 ) -> Option<T> {
-    let idle = turn.is_flood.then(|| Idle::begin(&turn.turns)).flatten();
+    let idle = Idle::begin(&turn.turns);
     let turn = Arc::new(Mutex::new(Some(turn)));
     // On Linux the niceness is the thread's own.
     let nicely = || start(&turn, &work, || _ = rustix::process::nice(NICENESS));
@@ -349,23 +342,17 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn a_flood_is_looked_at_when_nothing_else_is_to_do() {
+    async fn passwords_are_hashed_when_nothing_else_is_to_do() {
         const NORMAL: &str = "0";
         const IDLE: &str = "5";
         let turns = Turns::default();
-        let alone = turns.wait(rank_of(1)).await.unwrap();
-        let (done, _finished) = tokio::sync::mpsc::unbounded_channel();
-        let flood: Vec<_> = (0..=FLOOD).map(|_| queue_up(&turns, 2, &done)).collect();
-        while turns.lock().waiting.len() <= FLOOD {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(
-            policy(alone).await,
-            (NORMAL.to_owned(), NICENESS.to_string())
-        );
-        let fresh = turns.wait(rank_of(0)).await.unwrap();
-        assert_eq!(policy(fresh).await.0, IDLE);
-        flood.iter().for_each(tokio::task::JoinHandle::abort);
+        let turn = turns.wait(rank_of(0)).await.unwrap();
+        assert_eq!(policy(turn).await.0, IDLE);
+        // While as many as may be idle are starved, a thread of low priority it is.
+        let _starved: Vec<_> = (0..AT_ONCE).map(|_| Idle::begin(&turns)).collect();
+        let turn = turns.wait(rank_of(0)).await.unwrap();
+        let nicest = NICENESS.to_string();
+        assert_eq!(policy(turn).await, (NORMAL.to_owned(), nicest));
     }
 
     #[tokio::test]
@@ -376,7 +363,6 @@ mod tests {
         let turn = Turn {
             turns: turns.clone(),
             failed: false,
-            is_flood: true,
             begun: true,
         };
         turns.lock().running += 1;
