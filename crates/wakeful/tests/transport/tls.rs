@@ -179,6 +179,38 @@ async fn the_door_is_open_over_http_1_and_2() {
     }
 }
 
+/// What curl ends with and sees of the answer, with a key that nobody has, over
+/// HTTP/2 and with a body of so many bytes.
+fn refused(house: &House, bytes: usize) -> (Option<i32>, String) {
+    let body = house.data().join("body.json");
+    std::fs::write(&body, "x".repeat(bytes)).unwrap();
+    let output = std::process::Command::new("curl")
+        .args(["--silent", "--http2", "--noproxy", "*", "--cacert"])
+        .arg(house.data().join("cert.pem"))
+        .args(["--header", "authorization: Bearer wk_nobody"])
+        .args(["--header", "content-type: application/json"])
+        .arg("--data-binary")
+        .arg(format!("@{}", body.display()))
+        .args(["--output", "/dev/null"])
+        .args(["--write-out", "%{http_version} %{http_code}"])
+        .arg(format!("{}/wake/v1/deliver", house.address()))
+        .output()
+        .unwrap();
+    let seen = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), seen)
+}
+
+#[tokio::test]
+async fn a_client_that_still_sends_sees_a_refusal_over_http_2() {
+    let (house, ..) = start().await;
+    for bytes in [300, 60_000, 900_000, 4_000_000] {
+        for _ in 0..10 {
+            let expected = (Some(0), "2 401".to_owned());
+            assert_eq!(refused(&house, bytes), expected, "{bytes} bytes");
+        }
+    }
+}
+
 #[tokio::test]
 async fn plain_http_to_a_tls_server_gets_no_answer_of_ours() {
     let (house, ann, _) = start().await;
