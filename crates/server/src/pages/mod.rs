@@ -12,6 +12,7 @@ mod answer;
 mod assets;
 mod by_agent;
 mod connect;
+mod counted;
 mod devices;
 mod filter;
 mod form;
