@@ -152,8 +152,10 @@ async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
     let (house, token) = House::start().await;
     let first = Browser::of(&house, "ann").await;
     first
-        .done("/you", &[("new", "the first password")], "/")
+        .done("/you", &[("new", "the first password")], "/you")
         .await;
+    let said = first.page("/you").await;
+    assert!(said.contains("Your password was set."), "{said}");
     // An open session alone replaces none.
     let mut open = Browser::new(&house);
     assert_eq!(open.sign_in("ann", "the first password").await, 303);
@@ -168,8 +170,10 @@ async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
     let again = Browser::of(&house, "ann").await;
     assert!(!again.page("/you").await.contains("name=\"old\""));
     again
-        .done("/you", &[("new", "the second password")], "/")
+        .done("/you", &[("new", "the second password")], "/you")
         .await;
+    let said = again.page("/you").await;
+    assert!(said.contains("Your password was changed."), "{said}");
     assert_eq!(open.get("/").await.status, 303);
     let mut ann = Browser::new(&house);
     assert_eq!(ann.sign_in("ann", "the first password").await, 401);

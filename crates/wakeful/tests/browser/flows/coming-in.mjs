@@ -68,7 +68,11 @@ await flow("coming-in", async (stage) => {
   // A password, signing out, and in again.
   await bob.getByLabel("A new one").fill(bobs);
   await bob.getByRole("button", { name: "Keep it" }).click();
-  await bob.waitForURL((url) => url.pathname === "/");
+  const done = bob.locator("main").getByRole("status");
+  await done.getByText("Your password was set.").waitFor();
+  holds((await done.innerText()).includes("You were signed in nowhere else."), "a password that was set is told, and that no session ended", await done.innerText());
+  await Promise.all([bob.waitForURL((url) => url.pathname === "/"), bob.keyboard.press("Enter")]);
+  holds(true, "and Enter leads to the inbox");
   // The mark of a known browser is for another path.
   const session = async () => (await bob.context().cookies()).filter((cookie) => cookie.path === "/");
   const before = await session();
@@ -95,7 +99,7 @@ await flow("coming-in", async (stage) => {
   await bob.goto("/you");
   const sessions = bob.locator("section", { has: bob.locator("#sessions-title") }).locator("li");
   same(await sessions.count(), 2, "both sessions are listed");
-  holds((await sessions.allInnerTexts()).every((text) => /^Chrome on Linux, since /.test(text)), "with what they were opened with", await sessions.allInnerTexts());
+  holds((await sessions.allInnerTexts()).every((text) => /^Chrome on Linux, signed in \d+ (s|min) ago/.test(text)), "with what they were opened with", await sessions.allInnerTexts());
   await sessions.getByRole("button", { name: "End it" }).click();
   await bob.waitForLoadState();
   same(await sessions.count(), 1, "an ended session is no longer listed");
@@ -108,6 +112,22 @@ await flow("coming-in", async (stage) => {
   await bob.getByRole("button", { name: "Keep it" }).click();
   await bob.getByRole("alert").waitFor();
   same(await bob.getByRole("alert").innerText(), "That is not your password now.", "a password changes only with the one before");
+
+  // And then ends the other sessions, and says so.
+  await signIn(again, "bob", bobs);
+  await bob.getByLabel("Your password now").fill(bobs);
+  await bob.getByLabel("A new one").fill("another quiet place");
+  await bob.getByLabel("Revoke my token too").uncheck();
+  await bob.getByRole("button", { name: "Keep it" }).click();
+  await done.getByText("Your password was changed.").waitFor();
+  const changed = await done.innerText();
+  holds(changed.includes("1 other session of yours has ended.") && changed.includes("Your token was not revoked"), "what a new password has done is told", changed);
+  await done.getByRole("button", { name: "Revoke my token" }).click();
+  await done.getByText("Your token was revoked").waitFor();
+  holds(true, "and the token that still works can be revoked there");
+  await bob.reload();
+  same(await done.count(), 0, "loaded again, the page says nothing that happened before");
+  await again.goto("/sign-in");
 
   // Guessing.
   stage.guard.expect(429);
