@@ -88,6 +88,14 @@ pub fn make_link(
     Ok(vec![made.into()])
 }
 
+/// Whom a link signs in: nobody if it was used or replaced, is too old, or is
+/// for someone who may not come in.
+pub fn user_by_link<'a>(state: &'a State, hash: &SecretHash, now: Micros) -> Option<&'a User> {
+    let link = state.links.values().find(|link| link.hash.0 == *hash);
+    let link = link.filter(|link| now < link.expires_at)?;
+    active(state, &link.name).ok()
+}
+
 /// The first use of a link in time; there is no second.
 pub fn use_link(
     state: &State,
@@ -95,11 +103,7 @@ pub fn use_link(
     session: &NewSession,
     now: Micros,
 ) -> Result<Vec<Event>, Rejection> {
-    let link = state.links.values().find(|link| link.hash.0 == *hash);
-    let link = link
-        .filter(|link| now < link.expires_at)
-        .ok_or(Rejection::LinkUsed)?;
-    let user = active(state, &link.name).map_err(|_| Rejection::LinkUsed)?;
+    let user = user_by_link(state, hash, now).ok_or(Rejection::LinkUsed)?;
     Ok(open(state, user, Method::Link, session, now))
 }
 

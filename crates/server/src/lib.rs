@@ -56,6 +56,8 @@ pub struct House {
     pub settings: Settings,
     pub metrics: metrics::Metrics,
     pub failures: failures::Failures,
+    /// What forms have done and pages have yet to say.
+    pub news: pages::News,
     pub limits: limits::Limits,
     pub bodies: body::Rooms,
     /// Held while an agent's webhook secret is read, changed and written, so
@@ -78,6 +80,7 @@ impl App {
             settings,
             metrics: metrics::Metrics::default(),
             failures: failures::Failures::default(),
+            news: pages::News::default(),
             bodies: body::Rooms::default(),
             rotating: tokio::sync::Mutex::default(),
             walks: walk::Walks::default(),

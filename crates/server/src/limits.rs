@@ -199,7 +199,7 @@ impl Limits {
         let taken = buckets.take(name, Rate { burst, per_hour }, count, now);
         taken.map_err(|seconds| {
             let detail = format!(
-                "You have changed too much in too short a time. Wait {seconds} seconds, then send this again."
+                "You have changed too much in too short a time. Wait {seconds} s, then send this again."
             );
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "writes_limited", detail).retry_after(seconds)
         })
@@ -239,7 +239,7 @@ impl Limits {
         let people = &self.people;
         let wait = self.searches.wait_seconds(name, people, now);
         wait.map_err(|seconds| {
-            let detail = format!("Your searches have looked at very much in a short time. Wait {seconds} seconds, or narrow them down by agent or time.");
+            let detail = format!("Your searches have looked at very much in a short time. Wait {seconds} s, or narrow them down by agent or time.");
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(seconds)
         })
     }

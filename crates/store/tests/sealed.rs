@@ -121,7 +121,7 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     ] {
         let named = wrong
             .iter()
-            .any(|wrong| wrong.starts_with(&format!("{table}: 1 rows")));
+            .any(|wrong| wrong.starts_with(&format!("{table}: 1 row is not as it was written")));
         assert!(named, "{table} in {wrong:?}");
     }
 }

@@ -62,19 +62,19 @@ pub enum Command {
     Demo(Demo),
     /// Run the server
     Serve(Serve),
-    /// People: create, list, suspend, resume, deactivate, role, token
+    /// People
     #[command(subcommand)]
     User(User),
-    /// Agents' keys: create, list, revoke, rotate
+    /// Agents' keys
     #[command(subcommand)]
     Key(Key),
-    /// Callbacks: allow, list, remove, secret, attempts, replay
+    /// Callbacks
     #[command(subcommand)]
     Webhook(Webhook),
-    /// How much keys may deliver: set, list
+    /// How much keys may deliver
     #[command(subcommand)]
     Rate(Rate),
-    /// How long content is kept: set, list, run
+    /// How long content is kept
     #[command(subcommand)]
     Retention(Retention),
     /// Deliver work, as an agent (server in WAKE_ENDPOINT, key in WAKE_API_KEY)
@@ -108,10 +108,10 @@ pub enum Command {
         /// The item's id, or enough of its beginning
         id: String,
     },
-    /// Devices behind the relay: add, token, pair, device, send, wake, status, watch
+    /// Devices behind the relay
     #[command(subcommand)]
     Link(crate::link::cli::Link),
-    /// The trail: show, verify, export, proof, checkpoint, key, rotate-key, rebuild
+    /// The trail
     #[command(subcommand)]
     Trail(Trail),
     /// The system prompt that makes any agent WAKE-compliant
@@ -559,9 +559,27 @@ pub const UNUSED: [(&str, &[&str]); 7] = [
     ("man", &["data", "server", "server_ca", "body_key", "json"]),
 ];
 
+/// All commands, each with the common options.
+pub fn whole() -> clap::Command {
+    Cli::command().mut_subcommands(name_those_below)
+}
+
+/// What is said of a group of commands ends with their names.
+fn name_those_below(group: clap::Command) -> clap::Command {
+    let below = group.get_subcommands().filter(|one| !one.is_hide_set());
+    let names: Vec<&str> = below.map(clap::Command::get_name).collect();
+    match group.get_about() {
+        Some(about) if !names.is_empty() => {
+            let about = format!("{about}: {}", names.join(", "));
+            group.about(about)
+        }
+        _ => group,
+    }
+}
+
 /// The command line as it is offered.
 pub fn command() -> clap::Command {
-    let whole = Cli::command();
+    let whole = whole();
     let common: Vec<Arg> = whole.get_arguments().cloned().collect();
     UNUSED.iter().fold(whole, |whole, (name, unused)| {
         let unused = common

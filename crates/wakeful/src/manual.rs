@@ -3,10 +3,10 @@
 
 use std::io::{self, Write};
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command};
 use clap_mangen::Man;
 
-use crate::cli::{self, Cli, UNUSED};
+use crate::cli::{self, UNUSED};
 
 /// One page with every command in it, as roff.
 pub fn page() -> io::Result<String> {
@@ -71,7 +71,7 @@ fn write_body(
 
 /// A script that completes commands and the options that each of them takes.
 pub fn completions(shell: clap_complete::Shell) -> String {
-    let whole = Cli::command();
+    let whole = cli::whole();
     let common: Vec<Arg> = whole.get_arguments().cloned().collect();
     let mut offered = Command::new("wakeful").args(local(&common, &[]));
     for command in whole.get_subcommands() {

@@ -125,6 +125,12 @@ fn escape_json(text: &str) -> String {
     safe
 }
 
+/// "1 entry", "2 entries".
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    let what = if count == 1 { one } else { many };
+    format!("{count} {what}")
+}
+
 /// An aligned table; the last column is as long as it is.
 pub fn table(rows: &[Vec<String>]) {
     for line in list::align(rows) {

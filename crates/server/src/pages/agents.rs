@@ -20,6 +20,7 @@ use crate::{
     api::keys::{self, Wanted},
     pages::{
         connect::frameworks,
+        counted::counted,
         devices,
         form::{Form, pairs},
         layout::{copied, page as layout, token},
@@ -89,7 +90,7 @@ async fn show(
                     // A device that only listens has nothing to deliver.
                     @if delivers {
                         @match last {
-                            Some(row) => { (counted(deliveries(&agent.agent_id).unwrap_or(1))) ", the last " (when::ago(row.row.created_at, now)) ". " },
+                            Some(row) => { (counted(deliveries(&agent.agent_id).unwrap_or(1), "delivery", "deliveries")) ", the last " (when::ago(row.row.created_at, now)) ". " },
                             None => "No delivery yet. ",
                         }
                         a href=(format!("/?agent={}", encoded(&agent.agent_id))) { "In the inbox" } " · "
@@ -109,13 +110,6 @@ async fn show(
         @if signed.is_owner() { (new_key(app, signed, tried)) }
     };
     Ok(layout(signed, "/agents", "Agents", main))
-}
-
-fn counted(deliveries: u64) -> String {
-    match deliveries {
-        1 => "1 delivery".to_owned(),
-        many => format!("{many} deliveries"),
-    }
 }
 
 /// An agent's newest delivery, among those that changed last.
@@ -162,7 +156,7 @@ fn keys_of(mut keys: Vec<&Key>, accounts: &account::State, signed: &Signed, now:
         ul .plain { @for key in active { (self::key(key, accounts.rate_of(key), signed, now)) } }
         @if !old.is_empty() {
             details {
-                summary .hint { (old.len()) " that no longer work" }
+                summary .hint { (counted(old.len() as u64, "that no longer works", "that no longer work")) }
                 ul .plain { @for key in old.iter().take(OLD_KEYS) { (self::key(key, accounts.rate_of(key), signed, now)) } }
             }
         }

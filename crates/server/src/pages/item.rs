@@ -21,6 +21,7 @@ use crate::{
     api::inbox::{self as api, asked},
     pages::{
         answer::{self, Draft},
+        counted::counted,
         form::SignedForm,
         here::{self, Here},
         inbox::SNOOZED,
@@ -169,7 +170,7 @@ async fn whole(
             }
             (content(item))
             @if let (Some(form), None) = (&form, draft) { (form) }
-            @if item.is_open() && !signed.may_answer() { p .hint { "You can read this and not answer it." } }
+            @if item.is_open() && !signed.may_answer() { p .hint .only-read { "You can read this and not answer it." } }
             (history(item, &entries, now))
         }
         aside aria-labelledby="beside-title" { (beside(app, item, now).await?) }
@@ -322,7 +323,7 @@ fn content(item: &Item) -> Markup {
 /// As people say how much it is.
 pub fn size(bytes: u64) -> String {
     match bytes {
-        0..1_000 => format!("{bytes} bytes"),
+        0..1_000 => counted(bytes, "byte", "bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
         _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
     }

@@ -12,6 +12,7 @@ mod answer;
 mod assets;
 mod by_agent;
 mod connect;
+mod counted;
 mod devices;
 mod filter;
 mod form;
@@ -21,6 +22,7 @@ mod inbox;
 mod item;
 mod layout;
 mod mark;
+mod news;
 mod owner;
 mod password;
 mod people;
@@ -43,6 +45,7 @@ use crate::App;
 
 pub use anew::{Unproven, proves};
 pub use layout::in_words;
+pub use news::News;
 pub use session::{Signed, TOKEN_HEADER, by_cookie};
 pub use sign_in::LINK_SECONDS;
 
@@ -75,6 +78,7 @@ pub fn router() -> Router<App> {
         .route("/sign-out", post(sign_in::out))
         .route("/you", get(password::page).post(password::set))
         .route("/you/sessions", post(password::end_session))
+        .route("/you/token", post(password::revoke_token))
         .route("/agents", get(agents::page))
         .route("/agents/keys", post(agents::create))
         .route("/agents/keys/rotate", post(agents::rotate))

@@ -3,6 +3,8 @@
 use std::sync::LazyLock;
 
 use account::{
+    Session,
+    command::Command as Ask,
     secret::{self, SecretHash},
     sign_in::sessions_of,
 };
@@ -21,8 +23,10 @@ use crate::{
     lockout::{Rank, Who},
     pages::{
         anew::{self, Unproven},
+        counted::counted,
         form::SignedForm,
         layout::{notice, page as layout, token},
+        news::Done,
         session::Signed,
         when,
     },
@@ -78,11 +82,39 @@ pub async fn page(State(app): State<App>, signed: Signed) -> Result<Response, Re
     show(&app, &signed, None).await
 }
 
+/// What a form on this page has just done.
+fn told(signed: &Signed, done: Done) -> Markup {
+    html! {
+        div .standing role="status" {
+            @match done {
+                Done::PasswordSet { replaced, ended, revoked } => {
+                    p { strong { @if replaced { "Your password was changed." } @else { "Your password was set." } } }
+                    p { @match ended {
+                        0 => "You were signed in nowhere else.",
+                        _ => { (counted(ended as u64, "other session of yours has", "other sessions of yours have")) " ended." },
+                    } }
+                    @if revoked { (token_revoked()) } @else {
+                        p { "Your token was not revoked: programs that use it go on working." }
+                        form method="post" action="/you/token" { (token(signed)) button .quiet { "Revoke my token" } }
+                    }
+                },
+                Done::TokenRevoked => (token_revoked()),
+            }
+            p { a href="/" autofocus { "To the inbox" } }
+        }
+    }
+}
+
+fn token_revoked() -> Markup {
+    html! { p { "Your token was revoked: programs that use it stop working." } }
+}
+
 async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Response, Response> {
     let known = app.shared().password(&signed.user.name).await;
     let has = known.map_err(|error| Problem::from(error).into_response())?;
     let main = html! {
         h1 { (signed.user.name) ", " (signed.user.role.as_str()) }
+        @if let Some(done) = app.news.take(&signed.session.session_id) { (told(signed, done)) }
         section aria-labelledby="password-title" {
             h2 #password-title { @if has.is_some() { "Change your password" } @else { "Choose a password" } }
             @if has.is_none() && !signed.by_fresh_link { p { (OLD_LINK) } }
@@ -111,12 +143,19 @@ async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Respons
     Ok(layout(signed, "/you", "You", main))
 }
 
-fn sessions(app: &App, signed: &Signed) -> Markup {
+/// The person's sessions that are open.
+fn open_sessions(app: &App, signed: &Signed) -> Vec<Session> {
     let accounts = app.shared().accounts();
     let now = app.shared().clock.now();
-    let mut own: Vec<_> = sessions_of(&accounts, &signed.user.name)
+    sessions_of(&accounts, &signed.user.name)
         .filter(|session| now < session.expires_at)
-        .collect();
+        .cloned()
+        .collect()
+}
+
+fn sessions(app: &App, signed: &Signed) -> Markup {
+    let now = app.shared().clock.now();
+    let mut own = open_sessions(app, signed);
     own.sort_unstable_by_key(|session| std::cmp::Reverse(session.created_at));
     html! {
         section aria-labelledby="sessions-title" {
@@ -124,7 +163,7 @@ fn sessions(app: &App, signed: &Signed) -> Markup {
             ul .plain {
                 @for session in own {
                     li {
-                        @if let Some(browser) = &session.browser { (browser) ", since " } @else { "Since " }
+                        @if let Some(browser) = &session.browser { (browser) ", signed in " } @else { "Signed in " }
                         (when::ago(session.created_at, now))
                         @if session.session_id == signed.session.session_id { ", here" }
                         @else {
@@ -162,9 +201,39 @@ pub async fn set(
     if let Some(fault) = fault(new) {
         return show(&app, &signed, Some(&fault)).await;
     }
-    let revoke = form.text("revoke") == "yes";
-    keep(&app, &name, new, Some(signed.session.session_id), revoke).await?;
-    Ok(Redirect::to("/").into_response())
+    let revoked = form.text("revoke") == "yes";
+    let here = signed.session.session_id.clone();
+    let before = open_sessions(&app, &signed).len();
+    keep(&app, &name, new, Some(here), revoked).await?;
+    let done = Done::PasswordSet {
+        replaced: has,
+        ended: before.saturating_sub(open_sessions(&app, &signed).len()),
+        revoked,
+    };
+    Ok(led_back(&app, &signed, done))
+}
+
+/// To this page, which says what was done.
+fn led_back(app: &App, signed: &Signed, done: Done) -> Response {
+    let accounts = app.shared().accounts();
+    app.news.keep(&accounts, &signed.session.session_id, done);
+    Redirect::to("/you").into_response()
+}
+
+/// Puts a token that nobody is told in the place of the one there is.
+pub async fn revoke_token(
+    State(app): State<App>,
+    SignedForm { signed, .. }: SignedForm,
+) -> Result<Response, Response> {
+    let (token_id, token_hash) = nobodys().map_err(|_| failed())?;
+    let command = Ask::IssueToken {
+        name: signed.user.name.clone(),
+        token_id,
+        token_hash,
+    };
+    let submitted = app.engine.submit(Command::Enter { command }).await;
+    submitted.map_err(|_| failed())?;
+    Ok(led_back(&app, &signed, Done::TokenRevoked))
 }
 
 /// Why a password cannot be one.

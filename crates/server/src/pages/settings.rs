@@ -14,6 +14,7 @@ use crate::{
     App, Problem,
     pages::{
         agents,
+        counted::counted,
         form::Form,
         layout::{page as layout, token},
         owner::{Owner, OwnerForm, fault, refused},
@@ -59,7 +60,7 @@ fn retention(app: &App, signed: &Signed) -> Markup {
                             strong { (kind) }
                             span .about {
                                 @match days {
-                                    Some(days) => { (days) " days" },
+                                    Some(days) => (counted((*days).into(), "day", "days")),
                                     None => "for good",
                                 }
                             }

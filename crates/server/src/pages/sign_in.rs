@@ -1,6 +1,6 @@
 //! Coming in: by a link the first time, by a password from then on.
 
-use account::{NewSession, secret};
+use account::{NewSession, secret, sign_in::user_by_link};
 use axum::{
     body::Body,
     extract::{RawQuery, State},
@@ -77,8 +77,8 @@ pub fn without_scripts() -> Markup {
     html! { noscript { input type="hidden" name="page" value="address"; } }
 }
 
-pub async fn page(RawQuery(query): RawQuery) -> Response {
-    let page = form("", &next(&query).unwrap_or_default(), None);
+pub async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> Response {
+    let page = form(&app, "", &next(&query).unwrap_or_default(), None);
     plain(StatusCode::OK, "Sign in", page)
 }
 
@@ -88,7 +88,10 @@ fn next(query: &Option<String>) -> Option<String> {
     pairs.find_map(|(name, path)| (name == "next").then_some(path))
 }
 
-fn form(name: &str, next: &str, fault: Option<&str>) -> Markup {
+fn form(app: &App, name: &str, next: &str, fault: Option<&str>) -> Markup {
+    if app.shared().accounts().users.is_empty() {
+        return nobody_yet();
+    }
     html! {
         h1 { "Sign in" }
         @if let Some(fault) = fault { p .fault role="alert" { (fault) } }
@@ -105,6 +108,19 @@ fn form(name: &str, next: &str, fault: Option<&str>) -> Markup {
         p .hint {
             "The first time, use the link that an owner gave you, or that "
             code { "wakeful user sign-in-link NAME" } " prints on the server."
+        }
+    }
+}
+
+/// The first person is always an owner.
+fn nobody_yet() -> Markup {
+    html! {
+        h1 { "Sign in" }
+        p { "This server has no owner yet, so nobody can sign in." }
+        p { "To be its first owner, open the link that the server printed when it started. Started again, it prints a new one." }
+        p {
+            "Or run " code { "wakeful user create NAME" } " on the server, then "
+            code { "wakeful user sign-in-link NAME" } ", which prints a link to sign in with."
         }
     }
 }
@@ -142,7 +158,7 @@ pub async fn with_password(
         let page = plain(
             StatusCode::TOO_MANY_REQUESTS,
             "Sign in",
-            form(name, next, Some(&fault)),
+            form(&app, name, next, Some(&fault)),
         );
         let retry = [(header::RETRY_AFTER, seconds.to_string())];
         (retry, page).into_response()
@@ -157,7 +173,7 @@ pub async fn with_password(
         return Err(plain(
             StatusCode::UNAUTHORIZED,
             "Sign in",
-            form(name, next, Some(fault)),
+            form(&app, name, next, Some(fault)),
         ));
     };
     let mut response = opened.lead_to(here(next));
@@ -183,14 +199,25 @@ fn here(next: &str) -> &str {
     if inside { next } else { "/" }
 }
 
-/// Opened in a browser, or by a program that looks at links: nothing happens yet.
-pub async fn link(Path(_): Path) -> Response {
+/// Opened in a browser, or by a program that looks at links: a link that works
+/// is not used up, and one that does not says so.
+pub async fn link(State(app): State<App>, Path(link): Path) -> Result<Response, Response> {
+    let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
+    if user_by_link(&accounts, &secret::hash(&link), now).is_none() {
+        return Err(spent());
+    }
     let page = html! {
         h1 { "Sign in" }
         p { "This link works once." }
         form method="post" data-opens { (without_scripts()) button .main autofocus { "Sign in" } }
     };
-    plain(StatusCode::OK, "Sign in", page)
+    Ok(plain(StatusCode::OK, "Sign in", page))
+}
+
+fn spent() -> Response {
+    let text = "It was used, has been replaced, is too old, or is for someone who may no longer \
+                sign in. Ask for a new one, or run wakeful user sign-in-link NAME on the server.";
+    notice(StatusCode::UNAUTHORIZED, "This link does not work", text)
 }
 
 pub async fn with_link(
@@ -204,9 +231,8 @@ pub async fn with_link(
 ) -> Result<Response, Response> {
     let form = Form::of_stranger(&app, peer, &visit, &headers, body).await?;
     let hash = secret::hash(&link);
-    let accounts = app.shared().accounts();
-    let mut links = accounts.links.values();
-    let name = links.find_map(|link| (link.hash.0 == hash).then(|| link.name.clone()));
+    let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
+    let name = user_by_link(&accounts, &hash, now).map(|user| user.name.clone());
     let command = |session| account::Command::UseLink { hash, session };
     match enter(&app, &headers, &form, command).await {
         Some(opened) => {
@@ -221,13 +247,7 @@ pub async fn with_link(
         }
         None => {
             app.failures.count(peer.address);
-            let text = "It was used, has been replaced, or is too old. Ask for a new one, \
-                        or run wakeful user sign-in-link NAME on the server.";
-            Err(notice(
-                StatusCode::UNAUTHORIZED,
-                "This link does not work",
-                text,
-            ))
+            Err(spent())
         }
     }
 }

@@ -12,6 +12,7 @@ use trail::Micros;
 use crate::{
     App, Problem,
     pages::{
+        counted::counted,
         layout::{page as layout, reloading, token},
         owner::{Owner, OwnerForm},
         session::Signed,
@@ -64,7 +65,7 @@ pub async fn page(State(app): State<App>, owner: Owner) -> Response {
 fn running(progress: &Progress) -> Markup {
     html! {
         div #verifying .standing {
-            label for="read" { "Reading " (progress.entries) " entries" }
+            label for="read" { "Reading " (counted(progress.entries, "entry", "entries")) }
             progress #read max=(progress.entries.max(1)) value=(progress.read) {}
         }
     }
@@ -78,10 +79,10 @@ fn ended(outcome: &Outcome, now: Micros) -> Markup {
                 @if let Some(detail) = &outcome.detail {
                     strong { "It does not verify. " } (show::text(detail))
                 } @else {
-                    strong { "Verified: " (outcome.entries) " entries" }
-                    " of " (outcome.streams) " streams, in " (format!("{:.1}", outcome.seconds)) " s. "
-                    @if outcome.erased > 0 { (outcome.erased) " parts were erased. " }
-                    @if outcome.sealed > 0 { (outcome.sealed) " parts are encrypted with a key that is not here. " }
+                    strong { "Verified: " (counted(outcome.entries, "entry", "entries")) }
+                    " of " (counted(outcome.streams, "stream", "streams")) ", in " (format!("{:.1}", outcome.seconds)) " s. "
+                    @if outcome.erased > 0 { (counted(outcome.erased, "part was", "parts were")) " erased. " }
+                    @if outcome.sealed > 0 { (counted(outcome.sealed, "part is", "parts are")) " encrypted with a key that is not here. " }
                 }
                 " " span .hint { (when::ago(outcome.ended_at, now)) }
             }

@@ -172,9 +172,10 @@ fn seals(connection: &Connection, seal: &RowSeal, wrong: &mut Vec<String>) -> ru
         return Ok(());
     }
     for (table, count) in sealed::changed(connection, seal)? {
-        wrong.push(format!(
-            "{table}: {count} rows are not as they were written"
-        ));
+        wrong.push(match count {
+            1 => format!("{table}: 1 row is not as it was written"),
+            _ => format!("{table}: {count} rows are not as they were written"),
+        });
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::{
     cli::{Key, Place, Rate, Retention, User, Webhook},
     commands::key,
     connect::{As, connect},
-    output::{line, print, print_body, print_json, say, table},
+    output::{counted, line, print, print_body, print_json, say, table},
 };
 
 /// Sends one administrative request and shows what came back.
@@ -347,10 +347,9 @@ pub async fn retention(place: &Place, command: Retention) -> Result<Ending> {
         }
         Retention::Run => {
             let show = |value: &Value| {
-                say(&format!(
-                    "Erased the content of {} deliveries.",
-                    value["erased"]
-                ))
+                let erased = value["erased"].as_u64().unwrap_or_default();
+                let erased = counted(erased, "delivery", "deliveries");
+                say(&format!("Erased the content of {erased}."))
             };
             ask(place, "POST", "/api/v1/retention/run", None, show).await
         }

@@ -24,7 +24,7 @@ use crate::{
     commands::backup,
     connect::{self, As, Connection, connect},
     house,
-    output::{Progress, line, print, print_body, print_json, say, table},
+    output::{Progress, counted, line, print, print_body, print_json, say, table},
     prefix,
 };
 
@@ -290,26 +290,34 @@ fn report(place: &Place, report: &trail::verify::Report, sealed: u64, seconds: f
         return;
     }
     print(&format!(
-        "verified: {} entries in {} streams, up to the checkpoint of {}",
-        checkpoint.size, report.streams, checkpoint.origin
+        "verified: {} in {}, up to the checkpoint of {}",
+        entries(checkpoint.size),
+        counted(report.streams, "stream", "streams"),
+        checkpoint.origin
     ));
     if report.kept > 0 {
-        print(&match report.kept {
-            1 => "1 kept checkpoint is part of it".to_owned(),
-            kept => format!("{kept} kept checkpoints are part of it"),
-        });
+        let kept = counted(report.kept, "kept checkpoint is", "kept checkpoints are");
+        print(&format!("{kept} part of it"));
     }
     let erased = report.erased.saturating_sub(sealed);
     if erased > 0 {
-        print(&format!(
-            "{erased} parts were erased; their commitments stand"
-        ));
+        print(&match erased {
+            1 => "1 part was erased; its commitment stands".to_owned(),
+            _ => format!("{erased} parts were erased; their commitments stand"),
+        });
     }
     if sealed > 0 {
-        print(&format!(
-            "{sealed} parts are encrypted and were not opened; give --body-key to compare them"
-        ));
+        print(&match sealed {
+            1 => "1 part is encrypted and was not opened; give --body-key to compare it".to_owned(),
+            _ => format!(
+                "{sealed} parts are encrypted and were not opened; give --body-key to compare them"
+            ),
+        });
     }
+}
+
+fn entries(count: u64) -> String {
+    counted(count, "entry", "entries")
 }
 
 fn unverified(place: &Place, code: &str, text: &str) -> Ending {
@@ -411,7 +419,8 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
         true => print_json(&json!({ "entries": entries, "key": own.verifier().to_string() })),
         false => {
             say(&format!(
-                "{entries} entries. Whoever verifies them needs this key, from you and not from the file:"
+                "{}. Whoever verifies the export needs this key, from you and not from the file:",
+                self::entries(entries)
             ));
             print(&own.verifier().to_string());
         }
@@ -432,18 +441,16 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     let mended = setup.store.mend_log().await?;
     setup.vault.check(setup.store.as_ref()).await?;
     let rebuilt = rebuild_and_compare(setup.store.as_ref()).await?;
-    let entries = rebuilt.entries;
+    let from = entries(rebuilt.entries);
     let mut changed = mended.changed;
     changed.extend(rebuilt.wrong());
     changed.dedup();
     setup.store.settle(house::PATIENCE).await?;
     match place.json {
-        true => print_json(&json!({ "entries": entries, "changed": changed })),
-        false if changed.is_empty() => {
-            print(&format!("rebuilt from {entries} entries; nothing changed"))
-        }
+        true => print_json(&json!({ "entries": rebuilt.entries, "changed": changed })),
+        false if changed.is_empty() => print(&format!("rebuilt from {from}; nothing changed")),
         false => print(&format!(
-            "rebuilt from {entries} entries; these had differed: {}",
+            "rebuilt from {from}; these had differed: {}",
             changed.join(", ")
         )),
     }
@@ -506,8 +513,9 @@ async fn go_on(place: &Place) -> Result<Ending> {
         true => print_json(&json!({ "origin": origin, "kept": kept, "before": before })),
         false => {
             say(&format!(
-                "The log goes on as {origin} after its first {kept} entries; its next entry says \
+                "The log goes on as {origin} after {}; its next entry says \
                  what is missing. What was there before is in {}",
+                entries(kept),
                 before.display()
             ));
         }

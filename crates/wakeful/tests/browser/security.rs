@@ -27,11 +27,12 @@ const PAGES: [&str; 13] = [
     "/settings",
 ];
 /// Forms that are not about one item.
-const FORMS: [&str; 24] = [
+const FORMS: [&str; 25] = [
     "/answers",
     "/answers/undo",
     "/you",
     "/you/sessions",
+    "/you/token",
     "/sign-out",
     "/agents/keys",
     "/agents/keys/rotate",

@@ -36,9 +36,29 @@ async fn nothing_is_green_under_an_answer_that_is_final() {
 }
 
 #[tokio::test]
+async fn undoing_in_a_second_tab_says_why_nothing_happens() {
+    play("second-tab").await;
+}
+
+#[tokio::test]
+async fn an_answer_that_was_held_when_the_server_stopped_is_final_since_it_started_again() {
+    play_with_a_stop("stopped").await;
+}
+
+#[tokio::test]
+async fn a_verdict_that_cannot_be_taken_as_it_is_leads_on_by_the_keyboard() {
+    play("pressed-twice").await;
+}
+
+#[tokio::test]
 async fn a_lost_connection_is_visible_at_once() {
+    play_with_a_stop("lost").await;
+}
+
+/// Plays a flow that has the server stopped once, and started again.
+async fn play_with_a_stop(name: &'static str) {
     let (mut house, ann, bob, keys) = start().await;
-    let mut flow = Flow::start("lost", &house, &[&ann, &bob], keys);
+    let mut flow = Flow::start(name, &house, &[&ann, &bob], keys);
     flow.until_asked("stop the server");
     house.stop_for_a_while();
     flow.done();

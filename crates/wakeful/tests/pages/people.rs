@@ -152,8 +152,10 @@ async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
     let (house, token) = House::start().await;
     let first = Browser::of(&house, "ann").await;
     first
-        .done("/you", &[("new", "the first password")], "/")
+        .done("/you", &[("new", "the first password")], "/you")
         .await;
+    let said = first.page("/you").await;
+    assert!(said.contains("Your password was set."), "{said}");
     // An open session alone replaces none.
     let mut open = Browser::new(&house);
     assert_eq!(open.sign_in("ann", "the first password").await, 303);
@@ -168,8 +170,10 @@ async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
     let again = Browser::of(&house, "ann").await;
     assert!(!again.page("/you").await.contains("name=\"old\""));
     again
-        .done("/you", &[("new", "the second password")], "/")
+        .done("/you", &[("new", "the second password")], "/you")
         .await;
+    let said = again.page("/you").await;
+    assert!(said.contains("Your password was changed."), "{said}");
     assert_eq!(open.get("/").await.status, 303);
     let mut ann = Browser::new(&house);
     assert_eq!(ann.sign_in("ann", "the first password").await, 401);
@@ -181,5 +185,54 @@ async fn a_forgotten_password_is_replaced_by_whoever_comes_by_a_link() {
             .iter()
             .any(|entry| entry["facts"]["method"] == "link"),
         "{opened:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_link_that_does_not_work_says_so_when_it_is_opened_and_one_that_works_is_not_used_up() {
+    let (house, _) = House::start().await;
+    let make = || house.json(&["user", "sign-in-link", "ann"])["url"].clone();
+    let opened = async |link: &serde_json::Value| {
+        let path = link.as_str().unwrap().strip_prefix(&house.address());
+        Browser::new(&house).get(path.unwrap()).await
+    };
+    let (replaced, link) = (make(), make());
+    for _ in 0..2 {
+        let page = opened(&link).await;
+        assert_eq!(page.status, 200, "{}", page.text());
+        assert!(page.text().contains("<button"), "{}", page.text());
+    }
+    let mut ann = Browser::new(&house);
+    assert_eq!(ann.follow(link.as_str().unwrap()).await, 303);
+    let unknown = format!("{}/sign-in/wks_of-nobody", house.address()).into();
+    for link in [&replaced, &link, &unknown] {
+        let page = opened(link).await;
+        assert_eq!(page.status, 401, "{}", page.text());
+        assert!(page.text().contains("This link does not work"));
+        assert!(!page.text().contains("<button"), "{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn signing_in_where_there_is_no_owner_says_how_to_make_the_first() {
+    let mut house = House::empty();
+    house.serve().await;
+    let page = Browser::new(&house).page("/sign-in").await;
+    for said in [
+        "has no owner yet",
+        "the link that the server printed when it started",
+        "wakeful user create NAME",
+    ] {
+        assert!(page.contains(said), "{said} in {page}");
+    }
+    assert!(!page.contains("an owner gave you"), "{page}");
+    assert!(!page.contains("<form"), "{page}");
+    // As the page says.
+    house.user("ann", "owner");
+    assert_eq!(Browser::of(&house, "ann").await.get("/").await.status, 200);
+    let page = Browser::new(&house).page("/sign-in").await;
+    assert!(
+        page.contains("<form") && !page.contains("has no owner yet"),
+        "{page}"
     );
 }

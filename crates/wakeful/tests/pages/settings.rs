@@ -29,6 +29,12 @@ async fn an_owner_sets_how_long_content_is_kept() {
     ann.done("/settings/retention", &set, "/settings").await;
     assert_eq!(rules(&house, &token).await, json!({ "update": 30 }));
     assert!(ann.page("/settings").await.contains("30 days"));
+    let set = [("type", "alert"), ("keep", "days"), ("days", "1")];
+    ann.done("/settings/retention", &set, "/settings").await;
+    let page = ann.page("/settings").await;
+    assert!(page.contains(">1 day<"), "{page}");
+    let keep = [("type", "alert"), ("keep", "always"), ("days", "")];
+    ann.done("/settings/retention", &keep, "/settings").await;
     for (kind, days, words) in [
         ("update", "", "or choose to keep it for good"),
         ("update", "0", "1 to 36500 days"),

@@ -123,11 +123,45 @@ async fn a_new_password_needs_the_old_one_ends_other_sessions_and_takes_tokens_i
     assert_eq!(set.status, 303, "{}", set.text());
     let here = door.send("GET", "/you", &[], String::new()).await;
     assert_eq!(here.status, 200);
+    for said in [
+        "Your password was changed.",
+        // That of the link by which the first one was set, and the other one.
+        "2 other sessions of yours have ended.",
+        "Your token was not revoked",
+    ] {
+        assert!(here.text().contains(said), "{said} in {}", here.text());
+    }
     let gone = other.send("GET", "/you", &[], String::new()).await;
     assert_eq!(gone.status, 303);
     assert_eq!(house.get("/api/v1/me", &token).await.status, 200);
     let fields = [("new", PASSWORD), ("old", NEW), ("revoke", "yes")];
     assert_eq!(door.post("/you", &fields).await.status, 303);
+    assert_eq!(house.get("/api/v1/me", &token).await.status, 401);
+    let here = door.send("GET", "/you", &[], String::new()).await;
+    for said in ["You were signed in nowhere else.", "Your token was revoked"] {
+        assert!(here.text().contains(said), "{said} in {}", here.text());
+    }
+}
+
+#[tokio::test]
+async fn what_a_new_password_did_is_told_once_where_it_was_set_and_offers_to_revoke_the_token() {
+    let (house, token) = House::start().await;
+    give_password(&house, "ann", None).await;
+    let door = open_session(&house).await;
+    let you = async || door.send("GET", "/you", &[], String::new()).await;
+    let set = door.post("/you", &[("new", NEW), ("old", PASSWORD)]).await;
+    assert_eq!(set.status, 303, "{}", set.text());
+    let said = you().await;
+    assert!(
+        said.text().contains("action=\"/you/token\""),
+        "{}",
+        said.text()
+    );
+    assert!(!you().await.text().contains("was changed"), "told twice");
+    assert_eq!(house.get("/api/v1/me", &token).await.status, 200);
+    let revoked = door.post("/you/token", &[]).await;
+    assert_eq!(revoked.status, 303, "{}", revoked.text());
+    assert!(you().await.text().contains("Your token was revoked"));
     assert_eq!(house.get("/api/v1/me", &token).await.status, 401);
 }
 

@@ -1,4 +1,4 @@
-//! A list that is empty says why.
+//! A list that is empty says why, and one of something is not called many.
 
 use crate::scene::Scene;
 
@@ -42,4 +42,20 @@ async fn a_sweep_or_a_search_of_the_trail_without_a_match_says_so() {
     let (printed, said) = scene.done(&["trail", "show", "--agent", "nobody"]);
     assert_eq!(printed, "");
     assert!(said.contains("No entry matches."), "{said}");
+}
+
+#[tokio::test]
+async fn one_of_something_is_not_called_many() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&["-d", "the report"]);
+    scene.done(&["respond", &id, "approved"]);
+    let content = format!("/api/v1/inbox/{id}/content");
+    let erased = scene
+        .house
+        .send("DELETE", &content, Some(&scene.ann), None)
+        .await;
+    assert!(erased.status.is_success(), "{}", erased.text());
+    let (verified, _) = scene.done(&["trail", "verify"]);
+    let said = "\n1 part was erased; its commitment stands\n";
+    assert!(verified.contains(said), "{verified}");
 }

@@ -40,6 +40,44 @@ fn hidden_commands_stay_hidden() {
 }
 
 #[test]
+fn what_help_says_of_a_group_names_every_command_in_it() {
+    let help = text(run(&["--help"]).stdout);
+    let mut groups = 0;
+    for command in listed(&help) {
+        let below = listed(&text(run(&[&command, "--help"]).stdout));
+        if below.is_empty() {
+            continue;
+        }
+        groups += 1;
+        let named = format!(": {}", below.join(", "));
+        let (_, rest) = help.split_once(&format!("\n  {command} ")).unwrap();
+        let (first, wrapped) = rest.split_once('\n').unwrap();
+        let wrapped = wrapped.lines().take_while(|line| line.starts_with("   "));
+        let said: Vec<&str> = first
+            .split_whitespace()
+            .chain(wrapped.flat_map(str::split_whitespace))
+            .collect();
+        let said = said.join(" ");
+        assert!(
+            said.ends_with(&named),
+            "{command}: {said:?} lacks {named:?}"
+        );
+    }
+    assert!(groups >= 7, "{groups} groups in {help}");
+}
+
+/// The commands that a help text lists, but for `help` itself.
+fn listed(help: &str) -> Vec<String> {
+    let Some((_, commands)) = help.split_once("\nCommands:\n") else {
+        return Vec::new();
+    };
+    let lines = commands.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty() && *name != "help");
+    names.map(str::to_owned).collect()
+}
+
+#[test]
 fn completions_offer_only_what_a_command_takes() {
     let offered = |line: &str| {
         let script = r#"source "$1"

@@ -213,14 +213,14 @@ async function ask(path, more) {
   return sent?.status === 401 ? null : sent;
 }
 
-// A time as people read it: today's without the day.
-function readable(text) {
-  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => {
-    const at = new Date(iso);
-    const today = at.toDateString() === new Date().toDateString();
-    return at.toLocaleString([], { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "short" });
-  });
+// A time as people read it, to the second, since holds are seconds; today's
+// without the day.
+function clock(time) {
+  const at = new Date(time);
+  const today = at.toDateString() === new Date().toDateString();
+  return at.toLocaleString([], { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "medium" });
 }
+const readable = (text) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => clock(iso));
 const refused = (sent, otherwise) => { if (!sent.told) toast(readable(sent.body.detail ?? otherwise)); };
 
 let toasting = 0;
@@ -264,7 +264,7 @@ function drop(id) {
   if ($("#toast[data-held]")) showHeld();
 }
 
-// Since when an answer is final: as the log says, or else when its time was over.
+// Since when an answer is final, as the log says.
 function settle(id, time) {
   const [one] = kept("latest");
   if (one?.id === id) keep("latest", [{ ...one, until: Date.parse(time), final: true }]);
@@ -274,14 +274,25 @@ function settle(id, time) {
   if ($('[name="undo"][value="all"]') && !$('.row button[name="undo"]')) $('[name="undo"][value="all"]').remove();
 }
 
-const clock = (time) => new Date(time).toLocaleTimeString([], { timeStyle: "medium" });
-
-function tooLate() {
+// What became of the last answer of this tab, as the log has told or the server
+// says now. The end of its hold does not say it: if the server was stopped then,
+// the answer became final when it started again.
+async function tooLate() {
   const [one] = kept("latest");
-  if (!one || (!one.final && one.until > Date.now())) return;
-  const head = document.createElement("bdi");
-  head.textContent = one.head;
-  toast(`${past[one.status] ?? "Answered"}: `, head, ` Final since ${clock(one.until)}.`);
+  if (!one) return toast("Nothing to undo in this tab. An answer given elsewhere is undone there, or on its item.");
+  const told = (words, rest) => {
+    const head = document.createElement("bdi");
+    head.textContent = one.head;
+    toast(`${words}: `, head, ` ${rest}`);
+  };
+  const answer = (status, by) => `${past[status] ?? "Answered"}${by && by !== $(".who a")?.textContent ? ` by ${by}` : ""}`;
+  if (one.final) return told(answer(one.status), `Final since ${clock(one.until)}.`);
+  const response = await request(`/api/v1/inbox/${one.id}`).catch(() => null);
+  const now = response?.ok ? await response.json().catch(() => null) : null;
+  if (!now) return told(answer(one.status), "The server does not say whether it is final.");
+  if (now.held) return told(answer(now.held.status, now.held.by), `Final at ${clock(now.held.until)}.`);
+  if (!now.responded_at) return told("Nothing to undo", "It waits for an answer.");
+  told(answer(now.status, now.answered_by), `Final since ${clock(now.responded_at)}.`);
 }
 
 function showHeld(before = "") {
@@ -956,23 +967,30 @@ document.addEventListener("click", (event) => {
 // The form is sent as it is, and one goes on to the next.
 async function answerItem(status) {
   const form = $("#answer");
-  const button = form && $(`.verdicts button[value="${status}"]`);
-  if (!button || (status === "redirected" && !form.reportValidity())) return;
+  if (!form) return takesNone();
+  if (status === "redirected" && !form.reportValidity()) return;
+  // Asked what shall become of the changes, the same key once more leaves them out.
+  const chosen = $(`.verdicts button[value="${status}-as-delivered"]`)?.value ?? status;
+  const filled = () => {
+    const fields = new URLSearchParams(new FormData(form));
+    fields.set("status", chosen);
+    return String(fields);
+  };
   busy = leaving = true;
   const until = Date.now() + HELD_MS;
-  const body = new URLSearchParams(new FormData(form, button));
+  const body = filled();
   const focused = document.activeElement;
-  const sent = await ask(form.getAttribute("action"), { body });
+  const sent = await ask(form.getAttribute("action"), { body: new URLSearchParams(body) });
   const next = sent && new DOMParser().parseFromString(page.createHTML(await sent.text()), "text/html");
   busy = false;
   if (next && !meta("session", next) && sent.ok) { toast("Not sent: you are signed out."); signedOut(); }
   else if (next) {
-    const fault = $(".fault", next)?.textContent ?? (sent.ok ? "" : "That did not work.");
+    const fault = $('.fault[role="alert"]', next)?.textContent ?? (sent.ok ? "" : "That did not work.");
     if (!fault) {
       hold($(".item").dataset.id, $(".item h1").textContent, status, until);
       // Who writes on is not led away: the letters would be keys on the next item.
       const begun = document.activeElement !== focused && document.activeElement?.matches("textarea, input, select");
-      if (!begun && String(new URLSearchParams(new FormData(form, button))) === String(body)) {
+      if (!begun && filled() === body) {
         await onward(1, (place) => { location.href = place; });
         return;
       }
@@ -983,9 +1001,28 @@ async function answerItem(status) {
       return;
     }
     standing(readable(fault));
-    toast(readable(fault));
+    if (sent.status === 409) {
+      answered = true;
+      offer();
+      noneTaken(readable(fault));
+    } else if ($('.verdicts button[value$="-as-delivered"]', next)) {
+      $(".verdicts").replaceWith(document.adoptNode($(".verdicts", next)));
+      $(".verdicts button").focus();
+      toast(readable(fault), ` Enter sends yours, ${status === "rejected" ? "r rejects" : "a approves"} it as delivered.`);
+    } else toast(readable(fault));
   }
   leaving = false;
+}
+
+// Why this item takes no answer, and how to go on.
+function noneTaken(why) {
+  toast(`${why} j leads to the next.`);
+  $("a.next")?.focus();
+}
+
+function takesNone() {
+  const why = $(".item .standing p, .item [role=\"alert\"], .item .only-read")?.innerText ?? "";
+  noneTaken(`No answer is taken here: ${why.replace(/\.?$/, ".")}`);
 }
 
 // What has come that this list would show: one that is narrowed asks the server.
@@ -1116,7 +1153,7 @@ document.addEventListener("keydown", (event) => {
     s: asideItem,
     f: () => $("#feedback")?.focus(),
     e: () => {
-      if (!$("#redirect")) return;
+      if (!$("#redirect")) return $("#answer") ? undefined : takesNone();
       $("#redirect").open = true;
       edited.focus();
     },

@@ -27,10 +27,10 @@ await flow("audit", async (stage) => {
     "/agents/scout/prompt", "/trail/verify", "/trail?q=nothing-like-it", "/trail?type=delivery_received&from=2001-01-01",
     ...Object.values(ids).map((id) => `/items/${id}`), `/items/${ids.json}/raw`,
   ])];
-  const strangers = ["/sign-in", "/sign-in/some-link", "/setup/some-link"];
+  const strangers = ["/sign-in", new URL(given.link).pathname, "/sign-in/some-link", "/setup/some-link"];
   // Refusals are pages too.
   const refusals = { "/items/nothing-here": 404, "/agents/nobody/prompt": 404 };
-  stage.guard.expect(403, 404, 409, 422);
+  stage.guard.expect(401, 403, 404, 409, 422);
 
   /** Pages that are reached by a form, each with what brings one there. */
   const byForm = {

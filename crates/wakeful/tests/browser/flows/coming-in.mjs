@@ -23,6 +23,9 @@ await flow("coming-in", async (stage) => {
   const ann = await stage.window();
   await ann.goto("/");
   holds(path(ann) === "/sign-in", "whoever is not signed in is asked to sign in");
+  const nobody = await ann.locator("main").innerText();
+  holds(nobody.includes("has no owner yet") && nobody.includes("the link that the server printed") && nobody.includes("wakeful user create NAME"), "and told how to make the first owner while there is none", nobody);
+  same(await ann.locator("form").count(), 0, "where nobody can sign in nothing is to be filled in");
 
   // The page that only the first person sees.
   const audits = new Audit();
@@ -61,14 +64,17 @@ await flow("coming-in", async (stage) => {
   same(await bob.locator("h1").innerText(), "bob, reviewer", "a one-time link signs its person in");
   stage.guard.expect(401);
   await again.goto(link);
-  await again.getByRole("button", { name: "Sign in" }).click();
   await again.getByRole("heading", { name: "This link does not work" }).waitFor();
-  holds(true, "a one-time link works once");
+  same(await again.getByRole("button").count(), 0, "a one-time link works once, and says so as soon as it is opened");
 
   // A password, signing out, and in again.
   await bob.getByLabel("A new one").fill(bobs);
   await bob.getByRole("button", { name: "Keep it" }).click();
-  await bob.waitForURL((url) => url.pathname === "/");
+  const done = bob.locator("main").getByRole("status");
+  await done.getByText("Your password was set.").waitFor();
+  holds((await done.innerText()).includes("You were signed in nowhere else."), "a password that was set is told, and that no session ended", await done.innerText());
+  await Promise.all([bob.waitForURL((url) => url.pathname === "/"), bob.keyboard.press("Enter")]);
+  holds(true, "and Enter leads to the inbox");
   // The mark of a known browser is for another path.
   const session = async () => (await bob.context().cookies()).filter((cookie) => cookie.path === "/");
   const before = await session();
@@ -95,7 +101,7 @@ await flow("coming-in", async (stage) => {
   await bob.goto("/you");
   const sessions = bob.locator("section", { has: bob.locator("#sessions-title") }).locator("li");
   same(await sessions.count(), 2, "both sessions are listed");
-  holds((await sessions.allInnerTexts()).every((text) => /^Chrome on Linux, since /.test(text)), "with what they were opened with", await sessions.allInnerTexts());
+  holds((await sessions.allInnerTexts()).every((text) => /^Chrome on Linux, signed in \d+ (s|min) ago/.test(text)), "with what they were opened with", await sessions.allInnerTexts());
   await sessions.getByRole("button", { name: "End it" }).click();
   await bob.waitForLoadState();
   same(await sessions.count(), 1, "an ended session is no longer listed");
@@ -108,6 +114,22 @@ await flow("coming-in", async (stage) => {
   await bob.getByRole("button", { name: "Keep it" }).click();
   await bob.getByRole("alert").waitFor();
   same(await bob.getByRole("alert").innerText(), "That is not your password now.", "a password changes only with the one before");
+
+  // And then ends the other sessions, and says so.
+  await signIn(again, "bob", bobs);
+  await bob.getByLabel("Your password now").fill(bobs);
+  await bob.getByLabel("A new one").fill("another quiet place");
+  await bob.getByLabel("Revoke my token too").uncheck();
+  await bob.getByRole("button", { name: "Keep it" }).click();
+  await done.getByText("Your password was changed.").waitFor();
+  const changed = await done.innerText();
+  holds(changed.includes("1 other session of yours has ended.") && changed.includes("Your token was not revoked"), "what a new password has done is told", changed);
+  await done.getByRole("button", { name: "Revoke my token" }).click();
+  await done.getByText("Your token was revoked").waitFor();
+  holds(true, "and the token that still works can be revoked there");
+  await bob.reload();
+  same(await done.count(), 0, "loaded again, the page says nothing that happened before");
+  await again.goto("/sign-in");
 
   // Guessing.
   stage.guard.expect(429);

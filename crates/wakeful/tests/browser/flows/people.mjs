@@ -108,7 +108,6 @@ await flow("people", async (stage) => {
     same([(await known(name)).state, await me()], ["deactivated", 401], `one is let go, ${at}`);
     same(await line.getByRole("button").count(), 0, `and nothing more is offered for them, ${at}`);
     await guest.page.goto(unused);
-    await guest.send(guest.page.getByRole("button", { name: "Sign in" }));
     same(await guest.page.getByRole("heading", { level: 1 }).innerText(), "This link does not work", `a link from before does not work, ${at}`);
 
     // What cannot be.

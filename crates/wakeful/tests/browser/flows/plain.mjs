@@ -57,6 +57,8 @@ await flow("plain", async (stage) => {
     if (size === WIDE) {
       await page.locator("#new").fill("without any script");
       await page.getByRole("button", { name: "Keep it" }).click();
+      await page.getByText("Your password was set.").waitFor();
+      await page.getByRole("link", { name: "To the inbox" }).click();
       await page.waitForURL(inbox);
     }
     await page.goto("/you");

@@ -16,6 +16,10 @@ export async function choosePassword(window) {
   await window.visit("/you");
   await window.fill("#new", PASSWORD);
   await window.click("form:has(#new) button.main");
+  const told = 'main [role="status"]';
+  const said = await window.text(told);
+  if (!said.startsWith("Your password was set.")) throw new Error(`a new password is told as ${said}`);
+  await window.click(`${told} a`);
   await window.at("/");
 }
 

@@ -51,5 +51,6 @@ await flow("two-people", async (stage) => {
   await bob.locator("#toast").waitFor();
   const toast = await bob.locator("#toast").innerText();
   holds(toast.includes("ann") && toast.includes("approved"), "in the list one is told the same", toast);
+  holds(/final at \d+:\d\d:\d\d/.test(toast), "and to the second when it becomes final", toast);
   await final(list);
 });
