@@ -42,10 +42,19 @@ const MOST_FAILED: usize = 64;
 /// policy again.
 const STARVED: Duration = Duration::from_millis(300);
 
-#[derive(Clone, Debug, Default)]
+/// What a hash works in.
+pub type Memory = Vec<argon2::Block>;
+
+#[derive(Clone, Default)]
 pub struct Turns(Arc<Mutex<Queue>>);
 
-#[derive(Debug, Default)]
+impl std::fmt::Debug for Turns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Turns")
+    }
+}
+
+#[derive(Default)]
 struct Queue {
     /// By rank, then in the order of arrival.
     waiting: BTreeMap<(Rank, u64), oneshot::Sender<Turn>>,
@@ -53,6 +62,9 @@ struct Queue {
     running: usize,
     /// Idle threads, starved ones among them: as many as may run at once.
     idle: usize,
+    /// Memory of hashes that have ended, for the next ones: fetching 19 MiB from
+    /// the system each time holds up other threads. Given back when nobody waits.
+    spare: Vec<Memory>,
     /// Whether the place of those who have failed is taken, or rests.
     failed_busy: bool,
     /// Whether the last turn was one of those who have not: then the next is not,
@@ -190,6 +202,16 @@ impl Turns {
         }
     }
 
+    /// Keeps the memory for the next hash while anyone waits for one.
+    fn keep(&self, memory: Memory) {
+        let mut queue = self.lock();
+        match queue.waiting.is_empty() {
+            true => queue.spare = Vec::new(),
+            false if queue.spare.len() < AT_ONCE => queue.spare.push(memory),
+            false => {}
+        }
+    }
+
     fn rested(&self) {
         let mut queue = self.lock();
         queue.failed_busy = false;
@@ -206,7 +228,7 @@ impl Turn {
     /// turn lasts until it is done, even if whoever waited for it has gone.
     pub async fn spend<T: Send + 'static>(
         self,
-        work: impl Fn() -> T + Send + Sync + 'static,
+        work: impl Fn(&mut Memory) -> T + Send + Sync + 'static,
     ) -> Option<T> {
         tokio::spawn(hash(self, Arc::new(work))).await.ok()?
     }
@@ -215,16 +237,17 @@ impl Turn {
 /// On an idle thread; if that is starved, on another one as well.
 async fn hash<T: Send + 'static>(
     turn: Turn,
-    work: Arc<impl Fn() -> T + Send + Sync + 'static>,
+    work: Arc<impl Fn(&mut Memory) -> T + Send + Sync + 'static>,
 ) -> Option<T> {
-    let idle = Idle::begin(&turn.turns);
+    let turns = turn.turns.clone();
+    let idle = Idle::begin(&turns);
     let turn = Arc::new(Mutex::new(Some(turn)));
     // On Linux the niceness is the thread's own.
-    let nicely = || start(&turn, &work, || _ = rustix::process::nice(NICENESS));
+    let nicely = || start(&turns, &turn, &work, || _ = rustix::process::nice(NICENESS));
     let Some(idle) = idle else {
         return nicely()?.await.ok();
     };
-    let mut done = start(&turn, &work, move || idle.stand_back())?;
+    let mut done = start(&turns, &turn, &work, move || idle.stand_back())?;
     match tokio::time::timeout(STARVED, &mut done).await {
         Ok(done) => done.ok(),
         Err(_) => {
@@ -241,19 +264,22 @@ async fn hash<T: Send + 'static>(
 /// Begins the work on a new thread, which first calls `stand_back` and keeps what
 /// that gives until the work is done. The first to be done ends the turn.
 fn start<T: Send + 'static, K>(
+    turns: &Turns,
     turn: &Arc<Mutex<Option<Turn>>>,
-    work: &Arc<impl Fn() -> T + Send + Sync + 'static>,
+    work: &Arc<impl Fn(&mut Memory) -> T + Send + Sync + 'static>,
     stand_back: impl FnOnce() -> K + Send + 'static,
 ) -> Option<oneshot::Receiver<T>> {
     let (sender, done) = oneshot::channel();
     let runtime = tokio::runtime::Handle::current();
-    let (turn, work) = (Arc::clone(turn), Arc::clone(work));
+    let (turns, turn, work) = (turns.clone(), Arc::clone(turn), Arc::clone(work));
     let thread = std::thread::Builder::new().name("password".to_owned());
     let started = thread.spawn(move || {
         // The turn that ends begins the rest that follows it.
         let _runtime = runtime.enter();
         let _kept = stand_back();
-        let _ = sender.send(work());
+        let mut memory = turns.lock().spare.pop().unwrap_or_default();
+        let _ = sender.send(work(&mut memory));
+        turns.keep(memory);
         drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
     });
     started.ok().map(|_| done)
@@ -333,7 +359,7 @@ mod tests {
     /// The scheduling policy and the niceness of the thread that hashes.
     #[cfg(target_os = "linux")]
     async fn policy(turn: Turn) -> (String, String) {
-        let stat = turn.spend(|| std::fs::read_to_string("/proc/thread-self/stat"));
+        let stat = turn.spend(|_| std::fs::read_to_string("/proc/thread-self/stat"));
         let stat = stat.await.unwrap().unwrap();
         let after_name = stat.rsplit_once(')').unwrap().1;
         let fields: Vec<&str> = after_name.split_whitespace().collect();
@@ -367,7 +393,7 @@ mod tests {
         };
         turns.lock().running += 1;
         // The first who hashes waits, as if it never had the processor.
-        let spent = turn.spend(move || {
+        let spent = turn.spend(move |_| {
             let first = starved.lock().unwrap().take();
             first.map(|starved| starved.recv())
         });

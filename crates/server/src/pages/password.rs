@@ -8,7 +8,7 @@ use account::{
     secret::{self, SecretHash},
     sign_in::sessions_of,
 };
-use argon2::{Argon2, PasswordHash, PasswordHasher as _, PasswordVerifier as _};
+use argon2::{Algorithm, Argon2, Block, Params, PasswordHash, PasswordHasher as _, Version};
 use axum::{
     extract::State,
     http::StatusCode,
@@ -16,6 +16,7 @@ use axum::{
 };
 use engine::Command;
 use maud::{Markup, html};
+use subtle::ConstantTimeEq as _;
 
 use crate::{
     App, Problem,
@@ -30,7 +31,7 @@ use crate::{
         session::Signed,
         when,
     },
-    turns::Turn,
+    turns::{Memory, Turn},
 };
 
 /// Long enough that guessing is hopeless, and no rule beyond that.
@@ -48,6 +49,23 @@ const OLD_LINK: &str = "You came in by a link more than 15 minutes ago. To choos
 fn hash(password: &str) -> Option<String> {
     let hash = Argon2::default().hash_password(password.as_bytes());
     hash.ok().map(|hash| hash.to_string())
+}
+
+/// Whether a hash is that of a password; `None` if it cannot be read. As the
+/// crate's own check, in memory that is there already.
+fn fits(password: &str, hash: &str, memory: &mut Memory) -> Option<bool> {
+    let hash = PasswordHash::new(hash).ok()?;
+    let (salt, expected) = (hash.salt.as_ref()?, hash.hash.as_ref()?);
+    let algorithm = Algorithm::try_from(hash.algorithm.as_str()).ok()?;
+    let version = Version::try_from(hash.version?).ok()?;
+    let params = Params::try_from(&hash).ok()?;
+    memory.resize(params.block_count(), Block::default());
+    let mut made = vec![0; expected.as_bytes().len()];
+    let argon = Argon2::new(algorithm, version, params);
+    let (password, salt) = (password.as_bytes(), salt.as_ref());
+    let hashed = argon.hash_password_into_with_memory(password, salt, &mut made, &mut *memory);
+    hashed.ok()?;
+    Some(made.ct_eq(expected.as_bytes()).into())
 }
 
 /// Whether this is the person's password, as one try of theirs. An error says
@@ -69,11 +87,9 @@ pub async fn check(app: &App, name: &str, who: Who<'_>, password: &str) -> Resul
 async fn is_right(app: &App, turn: Turn, name: &str, password: &str) -> bool {
     let known = app.shared().password(name).await.ok().flatten();
     let password = password.to_owned();
-    let checked = turn.spend(move || {
+    let checked = turn.spend(move |memory| {
         let against = known.as_ref().or(NOBODY.as_ref())?;
-        let against = PasswordHash::new(against).ok()?;
-        let fits = Argon2::default().verify_password(password.as_bytes(), &against);
-        Some(fits.is_ok() && known.is_some())
+        Some(fits(&password, against, memory)? && known.is_some())
     });
     checked.await.flatten().unwrap_or(false)
 }
@@ -254,7 +270,7 @@ pub async fn keep(
     let turn = app.limits.turns.wait(Rank::FIRST).await;
     let turn = turn.map_err(|_| failed())?;
     let new = new.to_owned();
-    let hashed = turn.spend(move || hash(&new)).await;
+    let hashed = turn.spend(move |_| hash(&new)).await;
     let hashed = hashed.flatten().ok_or_else(failed)?;
     let sealed = app.shared().seal_password(name, &hashed);
     let command = Command::SetPassword {
@@ -295,4 +311,34 @@ pub async fn end_session(
 fn failed() -> Response {
     let text = "The server could not do that just now. Try again shortly.";
     notice(StatusCode::SERVICE_UNAVAILABLE, "Not done", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_fits_its_own_hash_in_memory_of_any_other() {
+        let kept = hash("correct horse battery").unwrap();
+        let mut memory = Memory::new();
+        for (password, right) in [
+            ("correct horse battery", true),
+            ("correct horse batter", false),
+            ("", false),
+            ("correct horse battery", true),
+        ] {
+            assert_eq!(
+                fits(password, &kept, &mut memory),
+                Some(right),
+                "{password}"
+            );
+            let argon = argon2::PasswordVerifier::verify_password(
+                &Argon2::default(),
+                password.as_bytes(),
+                kept.as_str(),
+            );
+            assert_eq!(argon.is_ok(), right, "{password}");
+        }
+        assert_eq!(fits("x", "not a hash", &mut memory), None);
+    }
 }
