@@ -59,7 +59,7 @@ impl Contender {
             }
             Kind::Wakeful(wakeful) | Kind::Other(wakeful) => {
                 let credentials = wakeful.create(data)?;
-                wakeful.preload(data, count)?;
+                wakeful.preload(data, &credentials.owner_token, count)?;
                 credentials
             }
         };

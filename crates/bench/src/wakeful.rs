@@ -48,12 +48,13 @@ impl Wakeful {
         })
     }
 
-    pub fn preload(&self, data: &Path, count: u64) -> Result<()> {
+    /// Delivers so many, half of which the owner answers.
+    pub fn preload(&self, data: &Path, owner_token: &str, count: u64) -> Result<()> {
         let count = count.to_string();
         let arguments = ["__preload", "--agent", AGENT, "--count", &count];
         let answered = ["--answered-percent", ANSWERED_PERCENT];
-        self.output(data, &[&arguments[..], &answered].concat())
-            .map(drop)
+        let mut command = self.command(data, &[&arguments[..], &answered].concat());
+        output(command.env("WAKEFUL_TOKEN", owner_token)).map(drop)
     }
 
     /// Another person; gives the token.
@@ -118,26 +119,28 @@ impl Wakeful {
     }
 
     fn json(&self, data: &Path, arguments: &[&str]) -> Result<Value> {
-        serde_json::from_slice(&self.output(data, arguments)?)
+        serde_json::from_slice(&output(&mut self.command(data, arguments))?)
             .with_context(|| format!("`wakeful {}` did not print JSON", arguments.join(" ")))
     }
 
-    fn output(&self, data: &Path, arguments: &[&str]) -> Result<Vec<u8>> {
-        let output = Command::new(&self.program)
-            .args(arguments)
-            .arg("--data")
-            .arg(data)
-            .output()
-            .with_context(|| format!("run {}", self.program.display()))?;
-        ensure!(
-            output.status.success(),
-            "`wakeful {}` failed with {}: {}",
-            arguments.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(output.stdout)
+    fn command(&self, data: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).arg("--data").arg(data);
+        command
     }
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command.output();
+    let output = output.with_context(|| format!("run {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{:?} failed with {}: {}",
+        command.get_args().collect::<Vec<_>>(),
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(output.stdout)
 }
 
 fn text(value: &Value, name: &str) -> Result<String> {

@@ -2,6 +2,9 @@
 //! trail verifies.
 #![allow(clippy::unwrap_used)]
 
+#[path = "shared/person.rs"]
+mod person;
+
 use std::{
     collections::BTreeSet,
     sync::{
@@ -16,6 +19,7 @@ use engine::{
     command::{Attempt, Deliver},
 };
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use person::person;
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -149,12 +153,9 @@ struct Crew {
 
 impl Crew {
     fn person(&mut self) -> Person {
-        Person {
-            name: self.dice.pick(&PEOPLE).to_owned(),
-            channel: self
-                .dice
-                .pick(&[Channel::Api, Channel::Page, Channel::Terminal]),
-        }
+        let name = self.dice.pick(&PEOPLE);
+        let channels = [Channel::Api, Channel::Page, Channel::Terminal];
+        person(name, self.dice.pick(&channels))
     }
 
     fn delivery(&mut self) -> Uuid {

@@ -1,6 +1,9 @@
 //! What time does, with a clock that the test sets: hours pass in milliseconds.
 #![allow(clippy::unwrap_used)]
 
+#[path = "shared/person.rs"]
+mod person;
+
 use std::{
     sync::{
         Arc,
@@ -216,10 +219,7 @@ async fn open(directory: &TempDir, now: &Arc<AtomicI64>, steady: &Arc<AtomicI64>
 }
 
 fn person(name: &str) -> Person {
-    Person {
-        name: name.to_owned(),
-        channel: Channel::Api,
-    }
+    person::person(name, Channel::Api)
 }
 
 #[tokio::test]

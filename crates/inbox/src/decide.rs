@@ -1,6 +1,7 @@
 //! First answer wins; a held answer can be undone by its author alone; a timer
 //! makes it final.
 
+use account::Reviewer;
 use trail::Micros;
 use uuid::Uuid;
 
@@ -10,11 +11,21 @@ use crate::{
     event::{AnswerHeld, AnswerUndone, Channel, DeliveryAnswered, Event},
 };
 
-/// Someone signed in, active, and allowed to answer.
+/// Someone who may answer, and the way they came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    pub name: String,
-    pub channel: Channel,
+    by: Reviewer,
+    channel: Channel,
+}
+
+impl Person {
+    pub fn new(by: Reviewer, channel: Channel) -> Person {
+        Person { by, channel }
+    }
+
+    pub fn name(&self) -> &str {
+        self.by.name()
+    }
 }
 
 /// Where an item stands.
@@ -80,7 +91,8 @@ pub fn respond(
     now: Micros,
 ) -> Result<Event, Rejection> {
     refuse_unless_open(standing, person)?;
-    let (by, channel, status) = (person.name.clone(), person.channel, request.answer.verdict);
+    let (by, channel) = (person.name().to_owned(), person.channel);
+    let status = request.answer.verdict;
     Ok(match request.hold_seconds {
         0 => DeliveryAnswered {
             by,
@@ -109,7 +121,7 @@ fn refuse_unless_open(standing: &Standing, person: &Person) -> Result<(), Reject
         Standing::Open => Ok(()),
         Standing::Held {
             by, verdict, until, ..
-        } if by == person.name => Err(Rejection::HeldByYou { verdict, until }),
+        } if by == person.name() => Err(Rejection::HeldByYou { verdict, until }),
         Standing::Held {
             by, verdict, until, ..
         } => Err(Rejection::HeldByAnother { by, verdict, until }),
@@ -126,7 +138,7 @@ pub fn undo(
     person: &Person,
 ) -> Result<AnswerUndone, Rejection> {
     match standing {
-        Standing::Held { by, .. } if *by == person.name => Ok(AnswerUndone {
+        Standing::Held { by, .. } if *by == person.name() => Ok(AnswerUndone {
             by: by.clone(),
             delivery_id,
         }),
@@ -162,10 +174,20 @@ mod tests {
     const NOW: Micros = Micros(1_000_000);
 
     fn person(name: &str) -> Person {
-        Person {
+        let token = account::secret::hash(name);
+        let create = account::Command::CreateUser {
             name: name.to_owned(),
-            channel: Channel::Api,
+            role: None,
+            token_id: "t".to_owned(),
+            token_hash: token,
+        };
+        let mut state = account::State::default();
+        for event in account::decide(&state, &create, NOW).unwrap() {
+            state.apply(&event, NOW);
         }
+        let presented = account::Presented::Token(token);
+        let reviewer = Reviewer::recognise(&state, presented, NOW).unwrap();
+        Person::new(reviewer, Channel::Api)
     }
 
     fn request(verdict: Verdict, hold_seconds: i64) -> Request {

@@ -2,8 +2,15 @@
 //! decide it: approve, reject or redirect, perhaps held for a few seconds so
 //! that it can be undone.
 //!
-//! Who is asking was settled before: a [`Person`] can only be made of someone
-//! who may answer. No agent credential leads here.
+//! A [`Person`] is made of an [`account::Reviewer`], and so of a secret that a
+//! person presented. No agent credential leads here:
+//!
+//! ```compile_fail,E0451
+//! let forged = inbox::Person {
+//!     by: "agent".to_owned(),
+//!     channel: inbox::event::Channel::Api,
+//! };
+//! ```
 
 pub mod answer;
 pub mod decide;

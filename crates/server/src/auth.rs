@@ -1,7 +1,7 @@
 //! Permissions as types. A handler says whom it serves by what it extracts.
 
 use account::{
-    Key, Role, User,
+    Denied, Key, Owner, Presented, Reviewer, Role, User,
     secret::{self, SecretHash},
 };
 use axum::{
@@ -17,6 +17,9 @@ use crate::{
     transport::Peer,
     visit::{self, Visit},
 };
+
+/// Whoever runs the server, as they stand on the trail.
+const OPERATOR: &str = "operator";
 
 /// An agent, by its key.
 #[derive(Clone, Debug)]
@@ -39,37 +42,16 @@ impl Agent {
 pub struct Human {
     pub user: User,
     pub channel: Channel,
-    by: Proof,
-}
-
-/// What someone was recognised by.
-#[derive(Clone, Copy, Debug)]
-enum Proof {
-    Token(SecretHash),
-    Session(SecretHash),
-}
-
-impl Proof {
-    /// Whom it stands for now, if it still does.
-    fn user(self, app: &App) -> Option<User> {
-        let accounts = app.shared().accounts();
-        match self {
-            Proof::Token(hash) => accounts.user_by_token(&hash).cloned(),
-            Proof::Session(hash) => {
-                let found = accounts.user_by_session(&hash, app.shared().clock.now());
-                found.map(|(_, user)| user.clone())
-            }
-        }
-    }
+    by: Presented,
 }
 
 impl Human {
     /// Who this is at the pages; `None` for someone with a token.
     pub fn signed(&self, headers: &HeaderMap, app: &App) -> Result<Option<Signed>, Problem> {
         match self.by {
-            Proof::Token(_) => Ok(None),
+            Presented::Token(_) => Ok(None),
             // It may have ended in this very moment.
-            Proof::Session(_) => match pages::by_cookie(headers, None, app) {
+            Presented::Session(_) => match pages::by_cookie(headers, None, app) {
                 None => Err(Problem::unauthenticated()),
                 signed => Ok(signed),
             },
@@ -89,31 +71,61 @@ pub struct TokenHolder {
     pub token_id: String,
 }
 
-/// Someone who may have devices of their own: an owner or a reviewer, by name.
+/// Someone who may have devices of their own: an owner or a reviewer.
 #[derive(Clone, Debug)]
-pub struct Keeper {
-    pub name: String,
-}
+pub struct Keeper(pub Reviewer);
 
 /// Someone who may take an agent away: its owner, whose it is must still be
 /// looked at, or who administers.
 #[derive(Clone, Debug)]
 pub struct Remover {
-    pub actor: String,
-    pub administers: bool,
+    actor: String,
+    administers: bool,
 }
 
 /// Someone who may administer: an owner, or the operator through the socket.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    pub actor: String,
-    /// The owner's name; the operator has none.
-    pub user: Option<String>,
+    /// `None` is the operator.
+    owner: Option<Owner>,
     /// Whether a session alone shows who this is.
-    pub by_session: bool,
+    by_session: bool,
 }
 
 impl Admin {
+    /// The operator, at the socket.
+    const OPERATOR: Admin = Admin {
+        owner: None,
+        by_session: false,
+    };
+
+    /// An owner at a page who asked for `what`.
+    pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Admin, Problem> {
+        Admin::of(app, Presented::Session(signed.session.hash.0), what)
+    }
+
+    fn of(app: &App, presented: Presented, what: String) -> Result<Admin, Problem> {
+        let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
+        let owner = Owner::recognise(&accounts, presented, now);
+        Ok(Admin {
+            owner: Some(
+                owner
+                    .map_err(|denied| denied_as(app, denied, what, "Only an owner may do this."))?,
+            ),
+            by_session: matches!(presented, Presented::Session(_)),
+        })
+    }
+
+    /// The owner's name; the operator has none.
+    pub fn user(&self) -> Option<&str> {
+        self.owner.as_ref().map(Owner::name)
+    }
+
+    /// Who did it, on the trail.
+    pub fn actor(&self) -> &str {
+        self.user().unwrap_or(OPERATOR)
+    }
+
     /// Refuses a session: what is made here would outlast it, and whoever sits
     /// down at an open page is not thereby its owner. The pages ask for the
     /// password; a program has a token.
@@ -126,7 +138,7 @@ impl Admin {
 
     /// Has an administrative command carried out, in the caller's name.
     pub async fn ask(&self, app: &App, command: account::Command) -> Result<(), Problem> {
-        let actor = self.actor.clone();
+        let actor = self.actor().to_owned();
         app.engine
             .submit(Command::Administer { actor, command })
             .await?;
@@ -141,7 +153,7 @@ pub struct Reader {
     /// The operator has none.
     pub name: Option<String>,
     /// The operator has none.
-    by: Option<Proof>,
+    by: Option<Presented>,
 }
 
 impl Reader {
@@ -151,7 +163,7 @@ impl Reader {
         by: None,
     };
 
-    fn of(user: &User, by: Proof) -> Reader {
+    fn of(user: &User, by: Presented) -> Reader {
         Reader {
             is_owner: user.role == Role::Owner,
             name: Some(user.name.clone()),
@@ -164,7 +176,11 @@ impl Reader {
     pub fn again(&self, app: &App) -> Option<Reader> {
         match self.by {
             None => Some(Reader::OPERATOR),
-            Some(by) => by.user(app).map(|user| Reader::of(&user, by)),
+            Some(by) => {
+                let accounts = app.shared().accounts();
+                let user = by.user(&accounts, app.shared().clock.now());
+                user.map(|user| Reader::of(user, by))
+            }
         }
     }
 }
@@ -242,7 +258,7 @@ fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
             Ok(Caller::Human(Box::new(Human {
                 user: user.clone(),
                 channel,
-                by: Proof::Token(hash),
+                by: Presented::Token(hash),
             })))
         }
         _ => Err(fail(app, peer, Problem::invalid_token())),
@@ -258,7 +274,7 @@ fn by_session(parts: &Parts, app: &App) -> Option<Caller> {
         Caller::Human(Box::new(Human {
             user: signed.user,
             channel: Channel::Page,
-            by: Proof::Session(signed.session.hash.0),
+            by: Presented::Session(signed.session.hash.0),
         }))
     })
 }
@@ -279,8 +295,7 @@ fn deny(
     code: &'static str,
     detail: &str,
 ) -> Problem {
-    let what = format!("{} {}", parts.method, parts.uri.path());
-    record_denial(app, who, stream, what, code);
+    record_denial(app, who, stream, asked(parts), code);
     Problem::new(StatusCode::FORBIDDEN, code, detail)
 }
 
@@ -321,16 +336,94 @@ fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
     )
 }
 
-fn deny_human(app: &App, human: &Human, parts: &Parts, detail: &str) -> Problem {
-    let name = human.user.name.clone();
-    deny(
-        app,
-        name.clone(),
-        format!("account/{name}"),
-        parts,
-        "role_refused",
-        detail,
-    )
+/// Someone's role does not allow what they asked for.
+fn deny_role(app: &App, name: String, what: String, detail: &str) -> Problem {
+    let stream = format!("account/{name}");
+    record_denial(app, name, stream, what, "role_refused");
+    Problem::new(StatusCode::FORBIDDEN, "role_refused", detail)
+}
+
+fn asked(parts: &Parts) -> String {
+    format!("{} {}", parts.method, parts.uri.path())
+}
+
+/// Someone who may answer, by the secret they presented. A viewer is refused with
+/// `detail`, and what they asked for is on the trail, whether at a page or over
+/// the API.
+fn reviewer(
+    app: &App,
+    presented: Presented,
+    what: String,
+    detail: &str,
+) -> Result<Reviewer, Problem> {
+    let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
+    let recognised = Reviewer::recognise(&accounts, presented, now);
+    recognised.map_err(|denied| denied_as(app, denied, what, detail))
+}
+
+fn denied_as(app: &App, denied: Denied, what: String, detail: &str) -> Problem {
+    match denied {
+        Denied::Role { name } => deny_role(app, name, what, detail),
+        // It worked a moment ago.
+        Denied::Nobody => Problem::unauthenticated(),
+    }
+}
+
+impl Decider {
+    /// Someone at a page who asked for `what`.
+    pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Decider, Problem> {
+        let presented = Presented::Session(signed.session.hash.0);
+        Decider::of(app, presented, Channel::Page, what)
+    }
+
+    fn of(
+        app: &App,
+        presented: Presented,
+        channel: Channel,
+        what: String,
+    ) -> Result<Decider, Problem> {
+        let detail = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
+        let reviewer = reviewer(app, presented, what, detail)?;
+        Ok(Decider(Person::new(reviewer, channel)))
+    }
+}
+
+impl Remover {
+    /// Someone at a page who asked for `what`.
+    pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Remover, Problem> {
+        Remover::of(app, Presented::Session(signed.session.hash.0), what)
+    }
+
+    fn of(app: &App, presented: Presented, what: String) -> Result<Remover, Problem> {
+        let detail = "A viewer reads and takes nothing away. Ask an owner for the role reviewer.";
+        let reviewer = reviewer(app, presented, what, detail)?;
+        let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
+        Ok(Remover {
+            actor: reviewer.name().to_owned(),
+            administers: Owner::recognise(&accounts, presented, now).is_ok(),
+        })
+    }
+
+    /// Who did it, on the trail.
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    pub fn administers(&self) -> bool {
+        self.administers
+    }
+}
+
+impl Keeper {
+    /// Someone at a page who asked for `what`.
+    pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Keeper, Problem> {
+        Keeper::of(app, Presented::Session(signed.session.hash.0), what)
+    }
+
+    fn of(app: &App, presented: Presented, what: String) -> Result<Keeper, Problem> {
+        let detail = "A viewer reads and has no devices. Ask an owner for the role reviewer.";
+        reviewer(app, presented, what, detail).map(Keeper)
+    }
 }
 
 impl FromRequestParts<App> for Agent {
@@ -343,11 +436,10 @@ impl FromRequestParts<App> for Agent {
                 // Told the same as any stranger, and on the trail all the same.
                 let name = human.user.name;
                 let stream = format!("account/{name}");
-                let what = format!("{} {}", parts.method, parts.uri.path());
-                record_denial(app, name, stream, what, "person_token_refused");
+                record_denial(app, name, stream, asked(parts), "person_token_refused");
                 Err(match human.by {
-                    Proof::Token(_) => Problem::invalid_token(),
-                    Proof::Session(_) => Problem::unauthenticated(),
+                    Presented::Token(_) => Problem::invalid_token(),
+                    Presented::Session(_) => Problem::unauthenticated(),
                 })
             }
             Caller::Operator => Err(Problem::unauthenticated()),
@@ -376,14 +468,7 @@ impl FromRequestParts<App> for Decider {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Decider, Problem> {
         let human = Human::from_request_parts(parts, app).await?;
-        if !human.user.role.may_answer() {
-            let detail = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
-            return Err(deny_human(app, &human, parts, detail));
-        }
-        Ok(Decider(Person {
-            name: human.user.name,
-            channel: human.channel,
-        }))
+        Decider::of(app, human.by, human.channel, asked(parts))
     }
 }
 
@@ -393,8 +478,8 @@ impl FromRequestParts<App> for TokenHolder {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<TokenHolder, Problem> {
         let human = Human::from_request_parts(parts, app).await?;
         let token_id = match human.by {
-            Proof::Session(_) => None,
-            Proof::Token(hash) => app.shared().accounts().token_id(&hash).map(str::to_owned),
+            Presented::Session(_) => None,
+            Presented::Token(hash) => app.shared().accounts().token_id(&hash).map(str::to_owned),
         };
         // It may have been replaced in this very moment.
         let token_id = token_id.ok_or_else(Problem::unauthenticated)?;
@@ -410,13 +495,7 @@ impl FromRequestParts<App> for Keeper {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Keeper, Problem> {
         let human = Human::from_request_parts(parts, app).await?;
-        if !human.user.role.may_answer() {
-            let detail = "A viewer reads and has no devices. Ask an owner for the role reviewer.";
-            return Err(deny_human(app, &human, parts, detail));
-        }
-        Ok(Keeper {
-            name: human.user.name,
-        })
+        Keeper::of(app, human.by, asked(parts))
     }
 }
 
@@ -426,17 +505,10 @@ impl FromRequestParts<App> for Remover {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Remover, Problem> {
         match caller(parts, app).await? {
             Caller::Operator => Ok(Remover {
-                actor: "operator".to_owned(),
+                actor: OPERATOR.to_owned(),
                 administers: true,
             }),
-            Caller::Human(human) if human.user.role.may_answer() => Ok(Remover {
-                administers: human.user.role == Role::Owner,
-                actor: human.user.name,
-            }),
-            Caller::Human(human) => {
-                let detail = "A viewer reads and takes nothing away.";
-                Err(deny_human(app, &human, parts, detail))
-            }
+            Caller::Human(human) => Remover::of(app, human.by, asked(parts)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }
@@ -447,19 +519,8 @@ impl FromRequestParts<App> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Admin, Problem> {
         match caller(parts, app).await? {
-            Caller::Operator => Ok(Admin {
-                actor: "operator".to_owned(),
-                user: None,
-                by_session: false,
-            }),
-            Caller::Human(human) if human.user.role == Role::Owner => Ok(Admin {
-                actor: human.user.name.clone(),
-                user: Some(human.user.name),
-                by_session: matches!(human.by, Proof::Session(_)),
-            }),
-            Caller::Human(human) => {
-                Err(deny_human(app, &human, parts, "Only an owner may do this."))
-            }
+            Caller::Operator => Ok(Admin::OPERATOR),
+            Caller::Human(human) => Admin::of(app, human.by, asked(parts)),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }

@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-use account::command::NewKey;
+use account::{Presented, Reviewer, command::NewKey};
 use engine::{Clock, Command, Engine, Keys, Reply, Setup, Vault, command::Deliver, proof};
 use harness::{House, delivery, eventually, wakeful};
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
@@ -78,7 +78,7 @@ impl Days {
             name: "ann".to_owned(),
             role: None,
             token_id: "t".to_owned(),
-            token_hash: [0; 32],
+            token_hash: account::secret::hash("ann"),
         })
         .await;
         days.administer(account::Command::CreateKey(NewKey {
@@ -137,7 +137,7 @@ impl Days {
 
     async fn respond(&self, delivery_id: Uuid, feedback: &str, edited: &str, hold_seconds: i64) {
         self.submit(Command::Respond {
-            person: ann(),
+            person: ann(self),
             delivery_id,
             request: Request {
                 answer: Answer {
@@ -166,11 +166,11 @@ impl Days {
     }
 }
 
-fn ann() -> Person {
-    Person {
-        name: "ann".to_owned(),
-        channel: Channel::Api,
-    }
+fn ann(days: &Days) -> Person {
+    let accounts = days.engine.shared().accounts();
+    let presented = Presented::Token(account::secret::hash("ann"));
+    let reviewer = Reviewer::recognise(&accounts, presented, Micros(1));
+    Person::new(reviewer.unwrap(), Channel::Api)
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn after_its_window_content_is_in_no_file_and_everything_else_stands() {
     days.respond(old, "sesamedraft", "sesamedraftedit", 30)
         .await;
     days.submit(Command::Undo {
-        person: ann(),
+        person: ann(&days),
         delivery_id: old,
     })
     .await;

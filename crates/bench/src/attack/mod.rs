@@ -95,7 +95,7 @@ fn unpinned(serve: &Command, processors: &str) -> Command {
 fn prepare(wakeful: &Wakeful, data: &Path) -> Result<Known> {
     let credentials = wakeful.create(data)?;
     eprintln!("filling a store with {PRELOAD} deliveries");
-    wakeful.preload(data, PRELOAD)?;
+    wakeful.preload(data, &credentials.owner_token, PRELOAD)?;
     let people = ["ann", "bea"].map(|name| wakeful.person(data, name, "reviewer"));
     let names = ["one", "two", "three", "four"];
     let agents = names.map(|name| Ok((name.to_owned(), wakeful.key(data, name)?)));

@@ -51,7 +51,7 @@ pub fn respond(
     delivery_id: Uuid,
     request: inbox::Request,
 ) -> Result<Reply, Refusal> {
-    still_may(stage, &person.name, Role::Reviewer)?;
+    still_may(stage, person.name(), Role::Reviewer)?;
     let row = delivery(stage, delivery_id)?;
     let event = inbox::respond(delivery_id, &standing(&row), person, &request, stage.now)?;
     let status = project::status(project::verdict_code(request.answer.verdict));
@@ -60,7 +60,7 @@ pub fn respond(
         _ => None,
     };
     let stream = stage.stream_of(row.stream);
-    let (position, at) = stage.record(&stream, &person.name, event, texts(request.answer))?;
+    let (position, at) = stage.record(&stream, person.name(), event, texts(request.answer))?;
     match held_until {
         Some(until) => Ok(Reply::Held { status, until }),
         None => {
@@ -86,13 +86,13 @@ fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
 }
 
 pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
-    still_may(stage, &person.name, Role::Reviewer)?;
+    still_may(stage, person.name(), Role::Reviewer)?;
     let row = delivery(stage, delivery_id)?;
     let undone = inbox::undo(delivery_id, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
     stage.record(
         &stream,
-        &person.name,
+        person.name(),
         inbox::Event::from(undone),
         Vec::new(),
     )?;

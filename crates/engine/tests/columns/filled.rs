@@ -16,11 +16,13 @@ use engine::{
     command::{Attempt, Deliver},
     read::WebhookSecrets,
 };
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, Request, Verdict, event::Channel};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
 use wake::{Kind, NewDelivery, webhook::CallbackUrl};
+
+use crate::person::person;
 
 pub struct Filled {
     directory: TempDir,
@@ -94,13 +96,9 @@ impl House {
     async fn respond(&self, by: &str, delivery_id: Uuid, verdict: Verdict, hold_seconds: i64) {
         let edited = (verdict == Verdict::Redirected).then(|| b"{\"n\":1}".to_vec());
         self.ask(Command::Respond {
-            person: Person {
-                name: by.to_owned(),
-                channel: if by == "ann" {
-                    Channel::Page
-                } else {
-                    Channel::Api
-                },
+            person: match by {
+                "ann" => person(by, Channel::Page),
+                _ => person(by, Channel::Api),
             },
             delivery_id,
             request: Request {
@@ -272,13 +270,9 @@ async fn deliveries(house: &House) {
     house.pass(6);
     house.deny(1).await;
     house.respond("ann", ids[7], Verdict::Approved, 3600).await;
-    let person = Person {
-        name: "ann".to_owned(),
-        channel: Channel::Page,
-    };
     house
         .ask(Command::Undo {
-            person,
+            person: person("ann", Channel::Page),
             delivery_id: ids[7],
         })
         .await;

@@ -6,6 +6,8 @@
 
 mod data;
 mod filled;
+#[path = "../shared/person.rs"]
+mod person;
 mod random;
 mod shown;
 

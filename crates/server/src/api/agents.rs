@@ -175,7 +175,7 @@ pub async fn secret_for(app: &App, admin: &Admin, agent_id: &str) -> Result<Stri
     if !app.shared().accounts().agents.contains_key(agent_id) {
         return Err(account::Rejection::NoSuchAgent(agent_id.to_owned()).into());
     }
-    new_secret(app, admin.actor.clone(), agent_id).await
+    new_secret(app, admin.actor().to_owned(), agent_id).await
 }
 
 /// Draws a secret for an agent and keeps it sealed; the one before signs on for

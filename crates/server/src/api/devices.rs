@@ -57,7 +57,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &keeper.name, &headers, body).await?;
+    let mut fields = Fields::read(&app, keeper.0.name(), &headers, body).await?;
     let agent_id: Option<Option<String>> = fields.optional("agent_id", "a string or null")?;
     fields.end()?;
     let agent_id = match agent_id.flatten() {
@@ -96,7 +96,7 @@ pub async fn export(
 ) -> Result<Response, Problem> {
     let command = Ask::ExportDeviceToken {
         agent_id: agent_id.clone(),
-        owner: keeper.name,
+        owner: keeper.0.name().to_owned(),
     };
     app.engine.submit(Command::Enter { command }).await?;
     // Sealed with a key that is no longer here, after a restore without it.
@@ -119,13 +119,13 @@ pub async fn remove(
 pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<(), Problem> {
     let accounts = app.shared().accounts();
     let agent = accounts.agents.get(&agent_id);
-    let is_owner = agent.is_some_and(|agent| agent.owner == remover.actor);
-    if !is_owner && !remover.administers {
+    let is_owner = agent.is_some_and(|agent| agent.owner == remover.actor());
+    if !is_owner && !remover.administers() {
         // Somebody else's is the same as none.
         return Err(account::Rejection::NoSuchAgent(agent_id).into());
     }
     let command = Command::RemoveAgent {
-        actor: remover.actor,
+        actor: remover.actor().to_owned(),
         agent_id: agent_id.clone(),
         as_owner: is_owner,
     };
@@ -149,7 +149,7 @@ async fn keep(
         .map_err(|_| Problem::unavailable())?;
     let new = NewDeviceToken {
         agent_id: agent_id.to_owned(),
-        owner: keeper.name.clone(),
+        owner: keeper.0.name().to_owned(),
         token_id: short_id("dev")?,
         hash,
     };

@@ -279,7 +279,7 @@ pub async fn respond(
 ) -> Result<Response, Problem> {
     let bytes = body::read(
         &app.bodies,
-        body::Sender::Person(&person.name),
+        body::Sender::Person(person.name()),
         &headers,
         body,
         RESPOND_BYTES,
@@ -339,7 +339,7 @@ pub async fn erase(
 
 pub async fn erase_content(app: &App, admin: &Admin, id: &str) -> Result<(), Problem> {
     let command = Command::EraseNow {
-        actor: admin.actor.clone(),
+        actor: admin.actor().to_owned(),
         delivery_id: delivery_id(id)?,
     };
     app.engine.submit(command).await?;

@@ -110,7 +110,7 @@ pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, P
     let key_id = short_id("key")?;
     let ask = Ask::CreateKey(NewKey {
         agent_id: agent_id.clone(),
-        owner: owner.or_else(|| admin.user.clone()),
+        owner: owner.or_else(|| admin.user().map(str::to_owned)),
         key_id: key_id.clone(),
         hash,
         test,
@@ -118,7 +118,7 @@ pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, P
         rate,
     });
     admin.ask(app, ask).await?;
-    let webhook_secret = agents::first_secret(app, admin.actor.clone(), &agent_id).await?;
+    let webhook_secret = agents::first_secret(app, admin.actor().to_owned(), &agent_id).await?;
     Ok(Created {
         key,
         key_id,
@@ -133,7 +133,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &admin.actor, &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
     let agent_id: String = fields.required("agent_id", "a string")?;
     let test = fields.optional("test", "true or false")?.unwrap_or(false);
     let orchestrates = fields.optional("orchestrates", "a list of agent ids")?;
@@ -168,7 +168,7 @@ pub async fn rotate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &admin.actor, &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
     let overlap: Option<Option<i64>> = fields.optional("overlap_seconds", "an integer or null")?;
     fields.end()?;
     let overlap = overlap.flatten().unwrap_or(OVERLAP_SECONDS);

@@ -44,7 +44,7 @@ pub async fn allow(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, &admin.actor, &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
     let pattern: String = fields.required("pattern", "a string")?;
     let networks: Option<Vec<String>> = fields.optional("networks", "a list of networks")?;
     let ca_pem: Option<Option<String>> = fields.optional("ca_pem", "a string or null")?;
@@ -188,7 +188,7 @@ pub async fn send_again(app: &App, admin: &Admin, id: &str) -> Result<(), Proble
         .ok_or_else(Problem::not_found)?;
     let delivery_id = row.delivery_id;
     let command = Command::ReplayCallback {
-        actor: admin.actor.clone(),
+        actor: admin.actor().to_owned(),
         callback,
         delivery_id,
     };

@@ -10,7 +10,7 @@ use engine::{Command, Refusal, read::Entry};
 use inbox::{
     Person, Rejection, Request, Verdict,
     answer::{EDITED_BYTES, FEEDBACK_CHARS},
-    event::{AnswerHeld, Channel},
+    event::AnswerHeld,
 };
 use maud::{Markup, html};
 use serde_json::value::RawValue;
@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     App, Problem,
+    auth::Decider,
     body::Sender,
     pages::{
         form::{Form, SignedForm},
@@ -335,8 +336,9 @@ async fn attempt(
         let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
         return Ok(Err(refused(StatusCode::FORBIDDEN, why)));
     }
-    let Some(person) = person(signed) else {
-        return Ok(Err(refused(StatusCode::FORBIDDEN, NOT_YOURS)));
+    let person = match Decider::at_page(app, signed, format!("POST /items/{id}/answer")) {
+        Ok(Decider(person)) => person,
+        Err(problem) => return Ok(Err(refused(problem.status(), problem.detail()))),
     };
     let request = match request(form, &item) {
         Ok(request) => request,
@@ -481,17 +483,16 @@ fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
     }
 }
 
-fn person(signed: &Signed) -> Option<Person> {
-    signed.may_answer().then(|| Person {
-        name: signed.user.name.clone(),
-        channel: Channel::Page,
-    })
-}
-
-const NOT_YOURS: &str = "A viewer reads and does not answer. Ask an owner for the role reviewer.";
-
-fn not_yours() -> Response {
-    notice(StatusCode::FORBIDDEN, "Not yours to answer", NOT_YOURS)
+/// The person who sent a form to this path, if they may answer.
+fn person(app: &App, signed: &Signed, path: &str) -> Result<Person, Response> {
+    match Decider::at_page(app, signed, format!("POST {path}")) {
+        Ok(Decider(person)) => Ok(person),
+        Err(problem) => Err(notice(
+            problem.status(),
+            "Not yours to answer",
+            problem.detail(),
+        )),
+    }
 }
 
 pub async fn undo(
@@ -499,7 +500,7 @@ pub async fn undo(
     Path(id): Path,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&signed).ok_or_else(not_yours)?;
+    let person = person(&app, &signed, &format!("/items/{id}/undo"))?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
     let command = Command::Undo {
         person,
@@ -522,7 +523,7 @@ pub async fn many(
     State(app): State<App>,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&signed).ok_or_else(not_yours)?;
+    let person = person(&app, &signed, "/answers")?;
     let verdict = Verdict::parse(form.text("status"));
     let verdict = verdict.filter(|verdict| *verdict != Verdict::Redirected);
     let mut items = Vec::new();
@@ -677,7 +678,7 @@ pub async fn undo_many(
     State(app): State<App>,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&signed).ok_or_else(not_yours)?;
+    let person = person(&app, &signed, "/answers/undo")?;
     let asked = form.text("undo");
     let (mut outcome, mut undone) = (Vec::new(), 0);
     for id in form.all("id").take(MANY) {

@@ -16,7 +16,7 @@ use trail::Micros;
 use crate::{
     App, Problem,
     api::{agents::Linked, devices},
-    auth::{Keeper, Remover, record_denial},
+    auth::{Keeper, Remover},
     link::traffic::Sums,
     pages::{
         agents,
@@ -147,11 +147,9 @@ pub fn what_is_seen() -> Markup {
 
 /// A new token, shown this once.
 pub async fn rotate(State(app): State<App>, SignedForm { signed, form }: SignedForm) -> Response {
-    if !signed.may_answer() {
-        return not_yours(&app, &signed, "/agents/devices/rotate");
-    }
-    let keeper = Keeper {
-        name: signed.user.name.clone(),
+    let keeper = match Keeper::at_page(&app, &signed, "POST /agents/devices/rotate".to_owned()) {
+        Ok(keeper) => keeper,
+        Err(problem) => return not_yours(&problem),
     };
     let agent_id = form.text("agent_id");
     match devices::renew(&app, &keeper, agent_id).await {
@@ -169,12 +167,9 @@ pub async fn rotate(State(app): State<App>, SignedForm { signed, form }: SignedF
 }
 
 pub async fn remove(State(app): State<App>, SignedForm { signed, form }: SignedForm) -> Response {
-    if !signed.may_answer() {
-        return not_yours(&app, &signed, "/agents/devices/remove");
-    }
-    let remover = Remover {
-        actor: signed.user.name.clone(),
-        administers: signed.is_owner(),
+    let remover = match Remover::at_page(&app, &signed, "POST /agents/devices/remove".to_owned()) {
+        Ok(remover) => remover,
+        Err(problem) => return not_yours(&problem),
     };
     let agent_id = form.text("agent_id").to_owned();
     match devices::take_away(&app, remover, agent_id).await {
@@ -190,11 +185,6 @@ async fn refused(app: &App, signed: &Signed, problem: &Problem) -> Response {
     shown.into_response()
 }
 
-/// Who tries is on the trail.
-fn not_yours(app: &App, signed: &Signed, path: &str) -> Response {
-    let name = signed.user.name.clone();
-    let stream = format!("account/{name}");
-    record_denial(app, name, stream, format!("POST {path}"), "role_refused");
-    let text = "A viewer reads and changes no device. Ask an owner for the role reviewer.";
-    notice(StatusCode::FORBIDDEN, "Not yours to change", text)
+fn not_yours(problem: &Problem) -> Response {
+    notice(problem.status(), "Not yours to change", problem.detail())
 }

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use crate::{
     App, Problem,
-    auth::{Admin, record_denial},
+    auth::Admin,
     pages::{
         form::Form,
         layout::{copy_button, notice, page, token},
@@ -35,19 +35,11 @@ impl FromRequestParts<App> for Owner {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Owner, Response> {
         let signed = Signed::from_request_parts(parts, app).await?;
-        let name = signed.user.name.clone();
-        if !signed.is_owner() {
-            let what = format!("{} {}", parts.method, parts.uri.path());
-            let stream = format!("account/{name}");
-            record_denial(app, name, stream, what, "role_refused");
+        let what = format!("{} {}", parts.method, parts.uri.path());
+        let admin = Admin::at_page(app, &signed, what).map_err(|problem| {
             let text = "This page is for the owners of this server. Ask one of them.";
-            return Err(notice(StatusCode::FORBIDDEN, "Not yours to open", text));
-        }
-        let admin = Admin {
-            actor: name.clone(),
-            user: Some(name),
-            by_session: true,
-        };
+            notice(problem.status(), "Not yours to open", text)
+        })?;
         Ok(Owner { signed, admin })
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     browser::{Browser, encode},
-    harness::House,
+    harness::{House, eventually},
 };
 
 const OWNERS_PAGES: [&str; 5] = [
@@ -244,4 +244,34 @@ async fn what_an_owner_typed_is_there_again_when_it_is_refused() {
     let mut keeper = keys["keys"].as_array().unwrap().iter();
     let keeper = keeper.rfind(|key| key["agent_id"] == "keeper");
     assert_eq!(keeper.unwrap()["orchestrates"], json!(["a", "b"]));
+}
+
+#[tokio::test]
+async fn a_viewer_who_tries_to_answer_is_refused_and_on_the_trail() {
+    let scene = scene().await;
+    let id = scene.house.deliver(&scene.key, "a", json!({})).await;
+    let vic = Browser::of(&scene.house, "vic").await;
+    let approve = [("status", "approved"), ("id", &*id), ("undo", "all")];
+    let paths = [
+        format!("/items/{id}/answer"),
+        format!("/items/{id}/undo"),
+        "/answers".to_owned(),
+        "/answers/undo".to_owned(),
+    ];
+    for path in &paths {
+        let answer = vic.post(path, &approve).await;
+        assert_eq!(answer.status, 403, "{path}");
+        let why = "A viewer reads and does not answer.";
+        assert!(answer.text().contains(why), "{path}: {}", answer.text());
+    }
+    eventually("each try is on the trail", || async {
+        let denied = scene.house.entries(&scene.ann, "access_denied").await;
+        let denied: Vec<_> = denied.iter().map(|entry| &entry["facts"]["what"]).collect();
+        paths
+            .iter()
+            .all(|path| denied.contains(&&json!(format!("POST {path}"))))
+    })
+    .await;
+    let pending = scene.house.response(&scene.key, &id).await;
+    assert_eq!(pending["status"], "pending");
 }
