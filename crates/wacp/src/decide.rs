@@ -12,7 +12,10 @@ use crate::{
     integration, integrity, query, recovery,
     rejection::{Refusal, Rejection},
     right,
-    role::{self, delegation::deny},
+    role::{
+        self,
+        delegation::{deny, forbid},
+    },
     signal,
     stage::{Decision, Stage},
     state::Run,
@@ -35,14 +38,23 @@ pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejec
     };
     let actor = role::delegation::actor(run, principal);
     let mut stage = Stage::new(run, actor, order.command.name(), now);
-    if !matches!(order.command, Command::StartRun(_)) {
-        may_proceed(&stage, &order.command)?;
+    match admit(&mut stage, principal, &order.command) {
+        Ok(()) => Ok(stage.finish()),
+        Err(refusal) => Err(Rejection {
+            refusal,
+            record: stage.finish(),
+        }),
     }
-    if run.setup.is_some() {
-        is_known(&mut stage, principal)?;
+}
+
+fn admit(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> Decision {
+    if !matches!(command, Command::StartRun(_)) {
+        may_proceed(stage, command)?;
     }
-    dispatch(&mut stage, principal, &order.command)?;
-    Ok(stage.finish())
+    if stage.run.setup.is_some() {
+        is_known(stage, principal)?;
+    }
+    dispatch(stage, principal, command)
 }
 
 fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
@@ -86,7 +98,7 @@ fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
         Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
         _ => return Ok(()),
     };
-    deny(stage, principal, None, (reason, None))
+    Err(deny(stage, principal, None, (reason, None)))
 }
 
 fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision {
@@ -208,7 +220,7 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         C::CreateCheckpoint(new) => checkpoint::create(stage, by, new),
         C::ReportUsage { totals } => match by {
             Principal::Agent(id) => meter::report(stage, id, totals),
-            _ => deny(stage, by, None, (Refusal::PermissionDenied, None)),
+            _ => Err(forbid(stage, by, None)),
         },
         C::Read {
             workspace,

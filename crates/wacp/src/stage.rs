@@ -14,7 +14,7 @@ use crate::{
         ArtifactId, CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, RightId, SignalId,
         TaskId, UserId, WorkspaceId,
     },
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     state::{Counters, Run, Slot},
     task::Status,
     workspace::{
@@ -67,7 +67,8 @@ pub struct Charged {
     pub is_warned: bool,
 }
 
-pub type Decision = Result<(), Rejection>;
+/// Nothing, or why not. What the stage holds by then is the record of a refusal.
+pub type Decision = Result<(), Refusal>;
 
 macro_rules! number {
     ($($method:ident -> $id:ident: $field:ident,)*) => {
@@ -232,13 +233,5 @@ impl<'a> Stage<'a> {
 
     pub fn finish(self) -> Vec<Entry> {
         self.entries
-    }
-
-    /// Refuses, with what has been put together as the record of it.
-    pub fn refuse(&mut self, refusal: Refusal) -> Decision {
-        Err(Rejection {
-            refusal,
-            record: std::mem::take(&mut self.entries),
-        })
     }
 }

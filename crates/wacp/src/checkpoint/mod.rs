@@ -14,7 +14,7 @@ use crate::{
     integration,
     integrity::{self, Check, Proof},
     rejection::Refusal,
-    role::{BaseRole, CheckpointType, Text, delegation::deny},
+    role::{BaseRole, CheckpointType, Text, delegation::forbid},
     signal::{self, SignalType},
     stage::{Decision, Stage},
     state::{Run, Slot},
@@ -147,8 +147,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
         Principal::Agent(id) => id,
         Principal::Coordinator => WorkspaceId::ROOT,
         _ => {
-            let denial = (Refusal::PermissionDenied, None);
-            return deny(stage, principal, None, denial);
+            return Err(forbid(stage, principal, None));
         }
     };
     let run = stage.run;
@@ -165,7 +164,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
                 workspace,
             },
         );
-        return stage.refuse(reason);
+        return Err(reason);
     }
     let checkpoint = stage.new_checkpoint();
     let first_artifact = stage.new_artifacts(new.artifacts.len());

@@ -63,17 +63,17 @@ pub fn is_essential(event: &Event) -> bool {
 pub fn compact(stage: &mut Stage<'_>, principal: Principal, done: &Compaction) -> Decision {
     runtime_only(stage, principal)?;
     match stage.run.workspace(done.workspace) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(Slot::Open(_)) => return stage.refuse(Refusal::NotTerminal),
+        None => return Err(Refusal::TargetNotFound),
+        Some(Slot::Open(_)) => return Err(Refusal::NotTerminal),
         Some(Slot::Ended(_)) => {}
     }
     // What is being salvaged is verified once more before it is merged.
     if stage.run.merges.contains_key(&done.workspace) {
-        return stage.refuse(Refusal::IntegrationUnderWay);
+        return Err(Refusal::IntegrationUnderWay);
     }
     let beyond = done.to > LARGEST || done.archived > LARGEST || done.preserved > LARGEST;
     if done.archived == 0 || done.from > done.to || beyond {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     // What is put away is not salvaged any more, and nobody is asked.
     for (_, gate) in stage

@@ -20,7 +20,7 @@ use crate::{
     id::{EnvelopeId, Party, WorkspaceId},
     rejection::Refusal,
     right::{self, RightKind},
-    role::{EnvelopeType, delegation::deny},
+    role::{EnvelopeType, delegation::forbid},
     signal::{self, SignalType},
     stage::{Decision, Stage},
     task::{self, Status},
@@ -182,24 +182,20 @@ pub fn acknowledge(
         _ => false,
     };
     if !own {
-        let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, Some(workspace), denial);
+        return Err(forbid(stage, principal, Some(workspace)));
     }
     let run = stage.run;
-    let open = match run.living(workspace) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let open = run.living(workspace)?;
     if matches!(open.state, State::Suspended | State::Migrating) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     let pending = run.inboxes.get(&(workspace, envelope));
     match pending.map(|pending| pending.progress) {
         Some(Progress::Delivered { .. }) => {}
-        Some(Progress::Queued | Progress::Gated(_)) => return stage.refuse(Refusal::NotDelivered),
+        Some(Progress::Queued | Progress::Gated(_)) => return Err(Refusal::NotDelivered),
         // A second acknowledgement is recorded and changes nothing (§4.2).
         None if open.taken.contains(&envelope) => {}
-        None => return stage.refuse(Refusal::UnknownEnvelope),
+        None => return Err(Refusal::UnknownEnvelope),
     }
     let reference = Some(Reference::Envelope(envelope));
     stage.as_protocol(|stage| {

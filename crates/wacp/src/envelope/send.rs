@@ -12,7 +12,10 @@ use crate::{
     integrity::{self, Check, Proof},
     rejection::Refusal,
     right::{self, RightKind, Use},
-    role::{BaseRole, EnvelopeType, delegation::deny},
+    role::{
+        BaseRole, EnvelopeType,
+        delegation::{deny, forbid},
+    },
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{self, Capability},
@@ -25,33 +28,27 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(
-                stage,
-                principal,
-                Some(new.to),
-                (Refusal::PermissionDenied, None),
-            );
+            return Err(forbid(stage, principal, Some(new.to)));
         }
     };
-    match check_sent(stage.run, from, new) {
-        Ok(_) => dispatch(stage, from, new, None),
-        Err(refusal) => turn_away(stage, from, new, refusal),
-    }
+    check_sent(stage.run, from, new).map_err(|refusal| turn_away(stage, from, new, refusal))?;
+    dispatch(stage, from, new, None)
 }
 
-/// Records that an agent's envelope was not accepted, and refuses.
+/// Records that an agent's envelope was not accepted; returns the refusal.
+#[must_use]
 pub fn turn_away(
     stage: &mut Stage<'_>,
     from: WorkspaceId,
     new: &NewEnvelope,
     refusal: Refusal,
-) -> Decision {
+) -> Refusal {
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, from, Damaged::NewEnvelope);
     }
     let place = stage.run.workspace(from).map(|_| from);
     stage.push_protocol(place, rejected(None, Some(from), new, refusal));
-    stage.refuse(refusal)
+    refusal
 }
 
 /// Sends what was checked, on the right that it uses. With a period, it is the
@@ -229,11 +226,7 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post, consumes: Opt
 }
 
 /// Accepts, uses up the right, asks the gate, delivers.
-fn accept(
-    stage: &mut Stage<'_>,
-    post: Post,
-    used: Use,
-) -> Result<EnvelopeId, crate::rejection::Rejection> {
+fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Refusal> {
     let (from, to) = (post.from, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
@@ -284,12 +277,7 @@ fn accept(
 /// away (WACP §8.1).
 pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> Decision {
     let Principal::User(user) = principal else {
-        return deny(
-            stage,
-            principal,
-            Some(new.to),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(new.to)));
     };
     let run = stage.run;
     let owner = match new.to {
@@ -304,26 +292,21 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         Some(Capability::InjectDirectiveAny),
         owner,
     );
-    if let Err(denial) = allowed {
-        return deny(stage, principal, Some(new.to), denial);
-    }
+    allowed.map_err(|denial| deny(stage, principal, Some(new.to), denial))?;
     stage.actor = crate::event::Actor::User(user);
-    match check_injection(run, new) {
-        Ok(()) => {
-            injected(stage, user, new);
-            Ok(())
-        }
-        Err(refusal) => not_injected(stage, user, new, refusal),
-    }
+    check_injection(run, new).map_err(|refusal| not_injected(stage, user, new, refusal))?;
+    injected(stage, user, new);
+    Ok(())
 }
 
-/// Records that a person's envelope was not accepted, and refuses.
+/// Records that a person's envelope was not accepted; returns the refusal.
+#[must_use]
 pub fn not_injected(
     stage: &mut Stage<'_>,
     user: UserId,
     new: &NewEnvelope,
     refusal: Refusal,
-) -> Decision {
+) -> Refusal {
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, new.to, Damaged::NewEnvelope);
     }
@@ -338,7 +321,7 @@ pub fn not_injected(
             user,
         },
     );
-    stage.refuse(refusal)
+    refusal
 }
 
 fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {

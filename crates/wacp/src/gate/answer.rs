@@ -16,7 +16,7 @@ use crate::{
     id::{GateId, Party, UserId, WorkspaceId},
     integration::{self, Resolution},
     rejection::Refusal,
-    role::delegation::{coordinator_only, deny},
+    role::delegation::{coordinator_only, deny, forbid},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task,
@@ -37,33 +37,28 @@ pub fn resolve(
     modification: Option<&Modification>,
 ) -> Decision {
     let Principal::User(user) = principal else {
-        return deny(stage, principal, None, (Refusal::PermissionDenied, None));
+        return Err(forbid(stage, principal, None));
     };
     let run = stage.run;
-    let Some(gate) = run.gates.get(&id) else {
-        return stage.refuse(Refusal::UnknownGate);
-    };
+    let gate = run.gates.get(&id).ok_or(Refusal::UnknownGate)?;
     let (own, any) = match gate.gate_type.capabilities() {
         Some((own, any)) => (Some(own), Some(any)),
         // Seeing one's own trail is what every active person has.
         None => (Some(Capability::ViewTrailOwn), None),
     };
-    if let Err(denial) = user::check(run, user, own, any, owner(run, gate, user)) {
-        return deny(stage, principal, gate.proposal.workspace(), denial);
-    }
+    user::check(run, user, own, any, owner(run, gate, user))
+        .map_err(|denial| deny(stage, principal, gate.proposal.workspace(), denial))?;
     stage.actor = Actor::User(user);
     if !may_show(run, user, gate, modification) {
         let denial = (Refusal::MissingCapability, Some(Capability::ViewTrailAny));
         let place = gate.proposal.workspace();
-        return deny(stage, principal, place, denial);
+        return Err(deny(stage, principal, place, denial));
     }
-    if let Err(refusal) = check_modification(stage, gate, answer, modification) {
-        return stage.refuse(refusal);
-    }
+    check_modification(stage, gate, answer, modification)?;
     if answer != Answer::Reject
         && let Some(refusal) = hindrance(run, gate, modification)
     {
-        return stage.refuse(refusal);
+        return Err(refusal);
     }
     // What has become impossible is answered by the runtime, not by them.
     if answer != Answer::Reject && !is_possible(stage, gate, modification) {
@@ -445,11 +440,9 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
 pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool) -> Decision {
     coordinator_only(stage, principal, None)?;
     let run = stage.run;
-    let Some(gate) = run.escalated_gates.get(&id) else {
-        return stage.refuse(Refusal::UnknownGate);
-    };
+    let gate = run.escalated_gates.get(&id).ok_or(Refusal::UnknownGate)?;
     if yes && !is_possible(stage, gate, None) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     stage.push_protocol(
         gate.proposal

@@ -15,7 +15,7 @@ use crate::{
     event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
     id::{CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
     integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy, Salvage},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     right::RightKind,
     role::{EnvelopeType, Text},
     stage::Stage,
@@ -262,7 +262,7 @@ pub fn guard(
     gate_type: GateType,
     subject: Subject,
     proposal: Proposal,
-) -> Result<Verdict, Rejection> {
+) -> Result<Verdict, Refusal> {
     if is_on(stage.run, gate_type) {
         ask(stage, gate_type, subject, proposal)
     } else {
@@ -276,17 +276,17 @@ pub fn ask(
     gate_type: GateType,
     subject: Subject,
     proposal: Proposal,
-) -> Result<Verdict, Rejection> {
+) -> Result<Verdict, Refusal> {
     let run = stage.run;
     let started = run.started().ok_or(Refusal::NotStarted)?;
     let key = (gate_type, subject);
     if run.gate_subjects.contains_key(&key) {
-        return Err(Refusal::GatePending.into());
+        return Err(Refusal::GatePending);
     }
     if let Some(fallback) = run.guard.get(&key) {
         // What was handed to the coordinator is its to take up, nobody else's.
         if *fallback == Fallback::EscalateToCoordinator && stage.actor != Actor::System {
-            return Err(Refusal::GatePending.into());
+            return Err(Refusal::GatePending);
         }
         return reenter(stage, gate_type, subject, *fallback);
     }
@@ -343,7 +343,7 @@ fn reenter(
     gate_type: GateType,
     subject: Subject,
     fallback: Fallback,
-) -> Result<Verdict, Rejection> {
+) -> Result<Verdict, Refusal> {
     let handed = stage
         .run
         .escalated_gates
@@ -368,7 +368,7 @@ fn reenter(
         },
     );
     if converted_to == Answer::Reject {
-        stage.refuse(Refusal::GateFellBack)?;
+        return Err(Refusal::GateFellBack);
     }
     Ok(Verdict::Proceed)
 }

@@ -51,14 +51,14 @@ pub fn resolve(
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
     let Some((merge, at)) = find(stage.run, id, conflict) else {
-        return stage.refuse(Refusal::UnknownConflict);
+        return Err(Refusal::UnknownConflict);
     };
     let asked = &merge.open[at].gates;
     if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
-        return stage.refuse(Refusal::GatePending);
+        return Err(Refusal::GatePending);
     }
     if !is_possible(stage.run, id, conflict, resolution) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     let acceptable = match resolution {
         Resolution::CoordinatorResolve(content) | Resolution::Escalate(content) => {
@@ -67,7 +67,7 @@ pub fn resolve(
         Resolution::AgentRework => true,
     };
     if !acceptable {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     let open = &merge.open[at];
     let proposal = Proposal::ConflictResolution {

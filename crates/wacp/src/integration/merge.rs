@@ -36,9 +36,7 @@ pub const MAX_CONFLICTS: usize = 256;
 pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
     let id = acceptance.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    if let Err(refusal) = check(stage.run, acceptance) {
-        return stage.refuse(refusal);
-    }
+    check(stage.run, acceptance)?;
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
         by: target_of(stage.run, id),
@@ -297,12 +295,12 @@ pub fn refuse_work(
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
     match stage.run.state_of(id) {
-        None => stage.refuse(Refusal::TargetNotFound),
-        Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),
+        None => Err(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
         Some(State::Integrating) if id != WorkspaceId::ROOT => {
             end::fail(stage, id, reason);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidState),
+        Some(_) => Err(Refusal::InvalidState),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     id::WorkspaceId,
     integrity::{self, Check},
     rejection::Refusal,
-    role::delegation::{Act, deny, managed},
+    role::delegation::{Act, forbid, managed},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task::{self, Status},
@@ -25,17 +25,14 @@ use crate::{
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    let (by, checkpoint) = match check(stage.run, salvage) {
-        Ok((target, checkpoint)) => (target, checkpoint.id),
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let (by, checkpoint) = check(stage.run, salvage)?;
+    let checkpoint = checkpoint.id;
     // Where the parent has ended the root takes it: not a delegate's to give.
     if let Principal::Agent(delegate) = principal
         && by != delegate
         && !stage.run.is_beneath(by, delegate)
     {
-        let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, Some(id), denial);
+        return Err(forbid(stage, principal, Some(id)));
     }
     let proposal = Proposal::Salvage {
         by,

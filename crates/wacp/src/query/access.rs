@@ -113,9 +113,9 @@ pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<Workspac
         // Who is nobody of the run holds nothing; the attempt is on the trail.
         _ => {
             let denial = (Refusal::OutOfScope, None);
-            return deny(stage, principal, target, denial);
+            return Err(deny(stage, principal, target, denial));
         }
     };
     stage.push(place, TrailAccessDenied { holder, target });
-    stage.refuse(Refusal::OutOfScope)
+    Err(Refusal::OutOfScope)
 }

@@ -267,10 +267,10 @@ pub fn report_degradation(
 ) -> Decision {
     runtime_only(stage, principal)?;
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     if !affected.iter().all(|id| stage.run.workspace(*id).is_some()) {
-        return stage.refuse(Refusal::TargetNotFound);
+        return Err(Refusal::TargetNotFound);
     }
     stage.push(
         None,

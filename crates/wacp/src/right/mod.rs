@@ -111,11 +111,9 @@ pub fn grant(
     kind: RightKind,
 ) -> Decision {
     coordinator_only(stage, principal, Some(holder))?;
-    if let Err(refusal) = both_open(stage.run, holder, target) {
-        return stage.refuse(refusal);
-    }
+    both_open(stage.run, holder, target)?;
     if kind == RightKind::Receive {
-        return stage.refuse(Refusal::ReceiveRightFixed);
+        return Err(Refusal::ReceiveRightFixed);
     }
     let key = (holder, target);
     let once = stage.run.rights_once.get(&key);
@@ -123,7 +121,7 @@ pub fn grant(
         // A second lasting right would say nothing new.
         RightKind::Send if stage.run.rights.contains_key(&key) => return Ok(()),
         RightKind::SendOnce if once.is_some_and(|once| once.len() >= MAX_ONCE) => {
-            return stage.refuse(Refusal::CapacityExhausted);
+            return Err(Refusal::CapacityExhausted);
         }
         _ => {}
     }
@@ -141,7 +139,7 @@ pub fn revoke(
 ) -> Decision {
     coordinator_only(stage, principal, Some(holder))?;
     if kind == RightKind::Receive {
-        return stage.refuse(Refusal::ReceiveRightFixed);
+        return Err(Refusal::ReceiveRightFixed);
     }
     let key = (holder, target);
     let rights: Vec<RightId> = match kind {
@@ -149,7 +147,7 @@ pub fn revoke(
         _ => stage.run.rights_once.get(&key).cloned().unwrap_or_default(),
     };
     if rights.is_empty() {
-        return stage.refuse(Refusal::NoSendRight);
+        return Err(Refusal::NoSendRight);
     }
     for right in rights {
         stage.push(

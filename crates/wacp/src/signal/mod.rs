@@ -12,7 +12,10 @@ use crate::{
     event::{Entry, Event, Reference, SignalDelivered, SignalEmitted},
     id::{SignalId, WorkspaceId},
     rejection::Refusal,
-    role::{BaseRole, Text, delegation::deny},
+    role::{
+        BaseRole, Text,
+        delegation::{deny, forbid},
+    },
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
@@ -61,38 +64,31 @@ pub fn emit(
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(stage, principal, None, (Refusal::PermissionDenied, None));
+            return Err(forbid(stage, principal, None));
         }
     };
     let run = stage.run;
-    let Some(slot) = run.workspace(from) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let slot = run.workspace(from).ok_or(Refusal::TargetNotFound)?;
     if !run
         .permissions(slot.role())
         .is_some_and(|p| p.may_emit(signal))
     {
-        return deny(
-            stage,
-            principal,
-            Some(from),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(from)));
     }
     if signal.needs_reason() && reason.is_none_or(|text| text.is_empty()) {
-        return stage.refuse(Refusal::ReasonRequired);
+        return Err(Refusal::ReasonRequired);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let reason = reason.cloned();
     match outcome(slot.state(), signal) {
-        Outcome::Denied => deny(
+        Outcome::Denied => Err(deny(
             stage,
             principal,
             Some(from),
             (Refusal::SignalNotAllowed, None),
-        ),
+        )),
         Outcome::Moves(State::Integrating, _) => end::complete(stage, from, reason, reference),
         Outcome::Moves(State::Failed, _) => {
             say_and(stage, from, signal, reason, reference, |stage| {

@@ -8,7 +8,7 @@ use crate::{
     event::{ApprovalSource, GraphCreated, TaskApproved, TaskCreated},
     gate::{self, GateType, Proposal, Subject, TaskModification, Verdict},
     id::{GraphId, TaskId},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     role::delegation::coordinator_only,
     stage::{Decision, Stage},
     state::Run,
@@ -22,11 +22,9 @@ pub const MAX_DEPENDENCIES: usize = 1_000;
 
 pub fn submit(stage: &mut Stage<'_>, principal: Principal, new: &NewGraph) -> Decision {
     coordinator_only(stage, principal, None)?;
-    if let Err(refusal) = check(stage.run, None, &new.tasks) {
-        return stage.refuse(refusal);
-    }
+    check(stage.run, None, &new.tasks)?;
     if new.root as usize >= new.tasks.len() {
-        return stage.refuse(Refusal::UnknownTask);
+        return Err(Refusal::UnknownTask);
     }
     let graph = stage.new_graph();
     let ids: Vec<TaskId> = new.tasks.iter().map(|_| stage.new_task()).collect();
@@ -50,15 +48,11 @@ pub fn decompose(
     new: &[NewTask],
 ) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(parent) = stage.run.task(task) else {
-        return stage.refuse(Refusal::UnknownTask);
-    };
+    let parent = stage.run.task(task).ok_or(Refusal::UnknownTask)?;
     if parent.status.is_terminal() {
-        return stage.refuse(Refusal::InvalidTaskStatus);
+        return Err(Refusal::InvalidTaskStatus);
     }
-    if let Err(refusal) = check(stage.run, Some(parent), new) {
-        return stage.refuse(refusal);
-    }
+    check(stage.run, Some(parent), new)?;
     let ids: Vec<TaskId> = new.iter().map(|_| stage.new_task()).collect();
     create(stage, parent.graph, Some(task), new, &ids)
 }
@@ -233,22 +227,20 @@ pub fn approve(
 pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
     match stage.run.task(task).map(|task| task.status) {
-        None => stage.refuse(Refusal::UnknownTask),
+        None => Err(Refusal::UnknownTask),
         Some(Status::Failed) => {
             set_status(stage, task, Status::Pending, None);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidTaskStatus),
+        Some(_) => Err(Refusal::InvalidTaskStatus),
     }
 }
 
 pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(known) = stage.run.task(task) else {
-        return stage.refuse(Refusal::UnknownTask);
-    };
+    let known = stage.run.task(task).ok_or(Refusal::UnknownTask)?;
     if known.status.is_terminal() {
-        return Err(Rejection::from(Refusal::InvalidTaskStatus));
+        return Err(Refusal::InvalidTaskStatus);
     }
     // Where aborts are gated, the workspace at work is asked about first; the
     // task can be withdrawn once it has ended.

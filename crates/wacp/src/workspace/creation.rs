@@ -36,17 +36,15 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
                 _ => Err((Refusal::WrongScope, own)),
             };
             let allowed = user::check(stage.run, user, own, any, Some(owner));
-            if let Err(denial) = allowed.and(place) {
-                return crate::role::delegation::deny(stage, principal, Some(parent), denial);
-            }
+            allowed.and(place).map_err(|denial| {
+                crate::role::delegation::deny(stage, principal, Some(parent), denial)
+            })?;
             stage.actor = crate::event::Actor::User(user);
         }
         _ => managed(stage, principal, Act::Create, parent)?,
     }
-    let (owner, originator) = match check(stage, principal, new) {
-        Ok(parties) => parties,
-        Err(refusal) => return reject(stage, parent, refusal),
-    };
+    let (owner, originator) =
+        check(stage, principal, new).map_err(|refusal| reject(stage, parent, refusal))?;
     // The gate is for what agents want. It asks for the same capability over
     // the same owner that brought this person here: they would only be asked
     // what they have just said.
@@ -74,10 +72,11 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
     }
 }
 
-fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Decision {
+/// Records that a workspace was not created; returns the refusal.
+fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Refusal {
     let place = stage.run.workspace(parent).map(|_| parent);
     stage.push_protocol(place, WorkspaceRejected { parent, reason });
-    stage.refuse(reason)
+    reason
 }
 
 /// Everything a new workspace must satisfy; gives its owner and originator.
@@ -349,12 +348,12 @@ pub fn perform(
 pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     crate::role::delegation::runtime_only(stage, principal)?;
     match stage.run.state_of(id) {
-        None => stage.refuse(Refusal::TargetNotFound),
+        None => Err(Refusal::TargetNotFound),
         Some(State::Idle) => {
             super::end::fail(stage, id, super::lifecycle::Reason::CreationError);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidState),
+        Some(_) => Err(Refusal::InvalidState),
     }
 }
 
@@ -365,12 +364,9 @@ pub fn approve_delegation(
     delegate: WorkspaceId,
 ) -> Decision {
     managed(stage, principal, Act::Delegate, delegate)?;
-    let open = match stage.run.living(delegate) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let open = stage.run.living(delegate)?;
     if !open.delegate {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     let granted_by = match principal {
         Principal::User(user) => Party::User(user),

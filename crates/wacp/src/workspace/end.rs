@@ -176,14 +176,14 @@ pub fn abort(
 ) -> Decision {
     managed(stage, principal, Act::Abort, id)?;
     if id == WorkspaceId::ROOT {
-        return stage.refuse(Refusal::RootIsFixed);
+        return Err(Refusal::RootIsFixed);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     match stage.run.state_of(id) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(state) if state.is_terminal() => return stage.refuse(Refusal::TargetTerminal),
+        None => return Err(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => return Err(Refusal::TargetTerminal),
         Some(_) => {}
     }
     // The gate is for the coordinator's aborts; a person's own is the answer.
@@ -214,9 +214,11 @@ pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
 /// each member is a question of its own.
 pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(size) = stage.run.group_sizes.get(group) else {
-        return stage.refuse(Refusal::UnknownGroup);
-    };
+    let size = stage
+        .run
+        .group_sizes
+        .get(group)
+        .ok_or(Refusal::UnknownGroup)?;
     let gates: Vec<(WorkspaceId, gate::Standing)> = members(stage, group)
         .iter()
         .map(|id| {
@@ -300,7 +302,7 @@ pub fn complete(
     // Nor while something is in the middle of being merged into it.
     let merges = |child: &WorkspaceId| run.state_of(*child) == Some(State::Conflicted);
     if !same.is_empty() || other.iter().any(merges) {
-        return stage.refuse(Refusal::ChildrenOpen);
+        return Err(Refusal::ChildrenOpen);
     }
     signal::say_and(
         stage,

@@ -12,7 +12,7 @@ use crate::{
     event::{BudgetExceeded, BudgetWarning, LivenessWarning, ResourceDiscrepancy},
     id::WorkspaceId,
     rejection::Refusal,
-    role::delegation::deny,
+    role::delegation::forbid,
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
@@ -39,19 +39,12 @@ pub fn measure(
     totals: &Usage,
 ) -> Decision {
     if !matches!(principal, Principal::Meter | Principal::Runtime) {
-        return deny(
-            stage,
-            principal,
-            Some(id),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(id)));
     }
     stage.actor = crate::event::Actor::Protocol;
-    if let Err(refusal) = stage.run.living(id) {
-        return stage.refuse(refusal);
-    }
+    stage.run.living(id)?;
     if !totals.is_known_to(principal) {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     account(stage, id, totals);
     Ok(())
@@ -60,14 +53,12 @@ pub fn measure(
 /// Totals from the agent itself. They count where nobody else counts;
 /// elsewhere a difference is recorded and the meter's number stands.
 pub fn report(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) -> Decision {
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetTerminal);
-    };
+    let open = stage.run.open(id).ok_or(Refusal::TargetTerminal)?;
     if !matches!(open.state, State::Active | State::Blocked) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     if !totals.is_known_to(Principal::Agent(id)) {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     if !open.metered {
         account(stage, id, totals);

@@ -33,16 +33,16 @@ pub fn transfer(
 ) -> Decision {
     managed(stage, principal, Act::Transfer, id)?;
     if id == WorkspaceId::ROOT {
-        return stage.refuse(Refusal::RootIsFixed);
+        return Err(Refusal::RootIsFixed);
     }
     let open = stage.run.living(id)?;
     match stage.run.user(to).map(|user| user.state) {
-        None => return stage.refuse(Refusal::UnknownUser),
+        None => return Err(Refusal::UnknownUser),
         Some(UserState::Active) => {}
-        Some(_) => return stage.refuse(Refusal::UserNotActive),
+        Some(_) => return Err(Refusal::UserNotActive),
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         Some(id),
@@ -66,12 +66,9 @@ pub fn reparent(
     reason: &Text,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    match check(stage, id, parent) {
-        Ok(()) => {}
-        Err(refusal) => return stage.refuse(refusal),
-    }
+    check(stage, id, parent)?;
     if is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     hang(stage, id, WorkspaceId::ROOT, parent, reason.clone());
     let delegates: Vec<WorkspaceId> = right::superiors(stage.run, parent)

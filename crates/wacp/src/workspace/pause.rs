@@ -47,12 +47,9 @@ pub fn suspend(
     reason: &Text,
 ) -> Decision {
     managed(stage, principal, Act::Suspend, id)?;
-    let before = match pausable(stage, id) {
-        Ok(state) => state,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let before = pausable(stage, id)?;
     if is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     announce(stage, principal, SignalType::Suspend, id);
     stage.push(
@@ -80,7 +77,7 @@ pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> D
     managed(stage, principal, Act::Suspend, id)?;
     let open = stage.run.living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     stage.push(
         Some(id),
@@ -113,21 +110,17 @@ pub fn migrate(
     reason: &Text,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    if let Err(refusal) = pausable(stage, id) {
-        return stage.refuse(refusal);
-    }
+    pausable(stage, id)?;
     if new_agent.is_empty() {
-        return stage.refuse(Refusal::AgentRequired);
+        return Err(Refusal::AgentRequired);
     }
     if stage.run.agents.get(new_agent).is_some_and(|at| *at != id) {
-        return stage.refuse(Refusal::AgentBound);
+        return Err(Refusal::AgentBound);
     }
     if is_long(new_agent) || is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let open = stage.run.open(id).ok_or(Refusal::TargetNotFound)?;
     announce(stage, principal, SignalType::Migrate, id);
     stage.push(
         Some(id),
@@ -153,7 +146,7 @@ pub fn complete_migration(
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
     else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     stage.push(
         Some(id),
@@ -178,10 +171,10 @@ pub fn fail_migration(
     runtime_only(stage, principal)?;
     let open = stage.run.living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     if is_long(error) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         Some(id),

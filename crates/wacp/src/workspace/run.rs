@@ -30,25 +30,25 @@ pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decis
     if stage.run.is_running() {
         runtime_only(stage, principal)?;
     } else if principal != Principal::Runtime {
-        return stage.refuse(Refusal::PermissionDenied);
+        return Err(Refusal::PermissionDenied);
     }
     if stage.run.setup.is_some() {
-        return stage.refuse(Refusal::AlreadyStarted);
+        return Err(Refusal::AlreadyStarted);
     }
     if new.taxonomy.resolve().is_err() {
-        return stage.refuse(Refusal::InvalidTaxonomy);
+        return Err(Refusal::InvalidTaxonomy);
     }
     if !new.highway.is_valid() {
-        return stage.refuse(Refusal::InvalidHighway);
+        return Err(Refusal::InvalidHighway);
     }
     if !new.limits.are_valid() {
-        return stage.refuse(Refusal::InvalidLimits);
+        return Err(Refusal::InvalidLimits);
     }
     if new.agent.is_empty() {
-        return stage.refuse(Refusal::AgentRequired);
+        return Err(Refusal::AgentRequired);
     }
     if is_long(&new.agent) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let root = stage.new_workspace();
     stage.push(
@@ -90,10 +90,10 @@ pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decis
 pub fn tick(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     runtime_only(stage, principal)?;
     let Some(&(at, deadline)) = stage.run.deadlines.first() else {
-        return stage.refuse(Refusal::NothingDue);
+        return Err(Refusal::NothingDue);
     };
     if at > stage.now {
-        return stage.refuse(Refusal::NothingDue);
+        return Err(Refusal::NothingDue);
     }
     match deadline {
         Deadline::Timeout(id) => {
@@ -144,10 +144,10 @@ pub fn shut_down(stage: &mut Stage<'_>, principal: Principal, forced: bool) -> D
         return Ok(());
     }
     if stage.run.open_count > 1 {
-        return stage.refuse(Refusal::WorkspacesOpen);
+        return Err(Refusal::WorkspacesOpen);
     }
     if stage.run.state_of(root) != Some(State::Active) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     // Nothing more is merged into the root.
     integration::abandon(stage, root, Reason::SystemShutdown);

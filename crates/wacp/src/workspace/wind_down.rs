@@ -71,14 +71,11 @@ pub fn terminate_gracefully(
 ) -> Decision {
     let id = request.workspace;
     coordinator_only(stage, principal, Some(id))?;
-    if let Err(refusal) = check(stage.run, request) {
-        return stage.refuse(refusal);
-    }
+    check(stage.run, request)?;
     if reads(stage.run, id) {
         let root = WorkspaceId::ROOT;
-        if let Err(refusal) = envelope::check_sent(stage.run, root, &request.envelope()) {
-            return envelope::turn_away(stage, root, &request.envelope(), refusal);
-        }
+        envelope::check_sent(stage.run, root, &request.envelope())
+            .map_err(|refusal| envelope::turn_away(stage, root, &request.envelope(), refusal))?;
     }
     let proposal = Proposal::WindDown(Box::new(request.clone()));
     let subject = Subject::WindDown(id, request.grace_us);
