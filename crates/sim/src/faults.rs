@@ -8,7 +8,6 @@ use wacp::{
 };
 
 use crate::{
-    check::standing,
     damage,
     player::text,
     world::{Commit, World, Wrong},
@@ -24,7 +23,7 @@ impl World {
         if self.is_beginning() || !self.dice.rarely(35) {
             return Ok(());
         }
-        match self.dice.roll(14) {
+        match self.dice.roll(13) {
             0..=1 => self.crash(),
             2 => self.commit_together(Commit::Kept),
             3 => self.commit_together(Commit::Lost),
@@ -33,8 +32,7 @@ impl World {
             7 => self.jump(-1),
             8..=9 => self.write_snapshot(),
             10..=11 => self.archive(),
-            12 => self.damage(),
-            _ => self.tear(),
+            _ => self.damage(),
         }
     }
 
@@ -191,27 +189,6 @@ impl World {
         self.tally.fault("damaged log");
         let mut dice = self.dice.fork();
         damage::damage(&self.run, &self.log, &mut dice)
-    }
-
-    /// A commit is whole or not at all. If a store broke that promise, the run
-    /// would still come back, and only once.
-    fn tear(&mut self) -> Result<(), Wrong> {
-        self.tally.fault("torn batch");
-        let last = self.log.last_batch();
-        let cut = last + self.dice.roll((self.log.len() - last) as u64 + 1) as usize;
-        let entries = self.log.copy();
-        let Ok(rebuilt) = rebuild(&entries[..cut.max(1)]) else {
-            return Err(Wrong::new(RESTART, "a torn batch stops everything"));
-        };
-        let mut run = rebuilt.run;
-        recover(&mut run, self.now);
-        if !run.owed.is_empty() {
-            let sentence = format!("announced and not made good: {:?}", run.owed);
-            return Err(Wrong::new(TWICE, sentence));
-        }
-        standing::stands(&run).map_err(|sentence| Wrong::new(RESTART, sentence))?;
-        damage::goes_on(&run)?;
-        recovers_once(&run, self.now)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     content::Content,
     event::{Damaged, EnvelopeCreated, EnvelopeRejected, HumanInjection, PortRightConsumed},
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{EnvelopeId, Party, RightId, UserId, WorkspaceId},
+    id::{EnvelopeId, Party, UserId, WorkspaceId},
     integrity::{self, Check, Proof},
     rejection::Refusal,
     right::{self, RightKind, Use},
@@ -196,18 +196,17 @@ pub struct Post {
 pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
     let (envelope, to) = (stage.new_envelope(), post.to);
     let (from, bytes, rights) = (post.from, post.payload.bytes, post.rights.clone());
-    create(stage, envelope, post, None);
+    create(stage, envelope, post);
     if delivery::is_free(stage, to, from) {
         delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
     }
     envelope
 }
 
-fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post, consumes: Option<RightId>) {
+fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
     stage.push(
         post.from.or(Some(post.to)),
         Box::new(EnvelopeCreated {
-            consumes,
             envelope,
             from: post.from,
             grace_us: post.grace_us,
@@ -244,7 +243,7 @@ fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Re
         rights: post.rights.clone(),
         to,
     };
-    create(stage, envelope, post, once);
+    create(stage, envelope, post);
     if let (Some(right), Some(holder)) = (once, from) {
         stage.spent_rights.insert(right);
         stage.push_protocol(

@@ -163,14 +163,14 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
         synthesis: acceptance.synthesis.clone(),
     };
     if acceptance.check == Check::Invalid || checkpoint.is_damaged {
-        merge.start(stage, checkpoint.confidence, 0);
+        merge.start(stage, checkpoint.confidence);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.stop(stage, Aborted::IntegrityViolation);
         end::fail(stage, id, Reason::IntegrityViolation);
         return;
     }
     let found = merge.find(run);
-    merge.start(stage, checkpoint.confidence, found.len());
+    merge.start(stage, checkpoint.confidence);
     if !found.is_empty() {
         merge.record(stage, found);
         stage.transition(id, State::Conflicted, Trigger::ConflictDetected, None);
@@ -202,8 +202,7 @@ pub struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    /// Begins the merge, in which so many conflicts were found.
-    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence, conflicts: usize) {
+    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
         let about = Some(Reference::Workspace(self.source));
         // The coordinator's word, or that of the delegate in its place.
         let announcer = stage.asker.unwrap_or(WorkspaceId::ROOT);
@@ -213,7 +212,6 @@ impl Merging<'_> {
             IntegrationStarted {
                 checkpoint: self.checkpoint.id,
                 confidence,
-                conflicts: conflicts as u32,
                 mode: self.mode,
                 source: self.source,
                 strategy: self.strategy,

@@ -93,20 +93,18 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
         declared: &salvage.conflicts,
         synthesis: salvage.synthesis.clone(),
     };
-    let found = match salvage.usable {
-        true => merge.find(stage.run),
-        false => Vec::new(),
-    };
+    merge.start(stage, Confidence::Low);
     if salvage.check == Check::Invalid || checkpoint.is_damaged {
-        merge.start(stage, Confidence::Low, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.stop(stage, Aborted::IntegrityViolation);
         return;
     }
-    merge.start(stage, Confidence::Low, found.len());
     if !salvage.usable {
         merge.stop(stage, Aborted::Unusable);
-    } else if found.is_empty() {
+        return;
+    }
+    let found = merge.find(stage.run);
+    if found.is_empty() {
         merge.complete(stage, false);
         finish_task(stage, id);
     } else {

@@ -186,22 +186,6 @@ fn ask(stage: &mut Stage<'_>, task: TaskId, proposal: Proposal) -> Decision {
     Ok(())
 }
 
-/// Asks about a draft whose question was never put, or whose answer was lost.
-pub fn ask_again(stage: &mut Stage<'_>, id: TaskId, draft: &Task) {
-    let proposal = Proposal::TaskApproval {
-        depends_on: draft.depends_on.clone(),
-        description: draft.description,
-        graph: draft.graph,
-        name: draft.name.clone(),
-        parent_task: draft.parent_task,
-        priority: draft.priority,
-        resource_estimate: draft.resource_estimate,
-        task: id,
-    };
-    // A gate refuses what is asked or answered already: this is neither.
-    ask(stage, id, proposal).ok();
-}
-
 /// Draft becomes pending, with what a person changed.
 pub fn approve(
     stage: &mut Stage<'_>,
