@@ -3,8 +3,8 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Entry, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot,
-    step,
+    Command, Entry, Measured, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild,
+    state::Slot, step,
 };
 
 use crate::{
@@ -51,6 +51,7 @@ impl World {
             return Err(Wrong::new(RESTART, "the restarted run differs"));
         }
         self.run = restarted;
+        self.measured = Measured::default();
         let recover = Order::new(
             Principal::Runtime,
             Command::Recover {
@@ -200,7 +201,7 @@ pub fn recover(run: &mut Run, now: Micros) -> Vec<Entry> {
         quarantined: 0,
     };
     let order = Order::new(Principal::Runtime, command);
-    step(run, &order, now).0
+    step(run, &mut Measured::default(), &order, now).0
 }
 
 /// A recovered run is recovered: again is nothing but the record of it.

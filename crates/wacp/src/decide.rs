@@ -21,8 +21,8 @@ use crate::{
     state::Run,
     task, user,
     workspace::{
-        adjust, creation, end, lifecycle::Reason, meter, ownership, pause, run as whole,
-        visibility, wind_down,
+        adjust, creation, end, lifecycle::Reason, measured::Measured, meter, ownership, pause,
+        run as whole, visibility, wind_down,
     },
 };
 
@@ -31,13 +31,18 @@ use crate::{
 /// What is due goes first: a command that arrives after a deadline is refused
 /// until the runtime has ticked, so that timeouts and budgets precede agents'
 /// signals. Aborts precede even those (WACP §6.7).
-pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejection> {
+pub fn decide(
+    run: &Run,
+    measured: &Measured,
+    order: &Order,
+    now: Micros,
+) -> Result<Vec<Entry>, Rejection> {
     let principal = match order.principal {
         Principal::Agent(WorkspaceId::ROOT) => Principal::Coordinator,
         other => other,
     };
     let actor = role::delegation::actor(run, principal);
-    let mut stage = Stage::new(run, actor, order.command.name(), now);
+    let mut stage = Stage::new((run, measured), actor, order.command.name(), now);
     match admit(&mut stage, principal, &order.command) {
         Ok(()) => Ok(stage.finish()),
         Err(refusal) => Err(Rejection {
@@ -334,16 +339,15 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     }
 }
 
-/// Notes what an accepted order measured. Whoever decides and applies by hand
-/// calls it for every order that was not refused; entries do not tell all of it
-/// at once.
-pub fn note(run: &mut Run, order: &Order) {
-    meter::note(run, order);
-}
-
-/// Decides and, whatever the answer, applies what it recorded.
-pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Refusal>) {
-    let (entries, refusal) = match decide(run, order, now) {
+/// Decides and, whatever the answer, applies what it recorded and notes what it
+/// measured.
+pub fn step(
+    run: &mut Run,
+    measured: &mut Measured,
+    order: &Order,
+    now: Micros,
+) -> (Vec<Entry>, Option<Refusal>) {
+    let (entries, refusal) = match decide(run, measured, order, now) {
         Ok(entries) => (entries, None),
         Err(rejection) => (rejection.record, Some(rejection.refusal)),
     };
@@ -351,7 +355,7 @@ pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Re
         apply(run, entry);
     }
     if refusal.is_none() {
-        note(run, order);
+        measured.note(run, order);
     }
     (entries, refusal)
 }

@@ -20,6 +20,7 @@ use crate::{
     workspace::{
         budget::Dimension,
         lifecycle::{Reason, State, Trigger, is_allowed},
+        measured::Measured,
         meter,
     },
 };
@@ -27,6 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Stage<'a> {
     pub run: &'a Run,
+    pub measured: &'a Measured,
     /// Who acts; most entries of a command carry this actor.
     pub actor: Actor,
     /// What is asked for, by the command's name.
@@ -85,9 +87,15 @@ macro_rules! number {
 const LATEST: Micros = Micros(1 << 52);
 
 impl<'a> Stage<'a> {
-    pub fn new(run: &'a Run, actor: Actor, action: &'static str, now: Micros) -> Stage<'a> {
+    pub fn new(
+        (run, measured): (&'a Run, &'a Measured),
+        actor: Actor,
+        action: &'static str,
+        now: Micros,
+    ) -> Stage<'a> {
         Stage {
             run,
+            measured,
             actor,
             action,
             asker: None,
@@ -202,7 +210,7 @@ impl<'a> Stage<'a> {
         );
         self.moved.insert(workspace, to_state);
         let consumed = match to_state.is_terminal() {
-            true => meter::unwritten(self.run, workspace),
+            true => meter::unwritten(self, workspace),
             false => None,
         };
         self.push(

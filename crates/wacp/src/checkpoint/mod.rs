@@ -175,7 +175,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
             checkpoint,
             checkpoint_type: new.checkpoint_type,
             confidence: new.confidence,
-            consumed: meter::unwritten(run, workspace),
+            consumed: meter::unwritten(stage, workspace),
             content: new.content,
             first_artifact,
             intent: new.intent,
@@ -197,7 +197,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
 
 /// Bytes are counted; what the agent reports counts only where nobody else does.
 fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
-    let mut measured = meter::unwritten(stage.run, workspace).unwrap_or_default();
+    let mut measured = meter::unwritten(stage, workspace).unwrap_or_default();
     if let (Some(open), Some(usage)) = (stage.run.open(workspace), new.resource_usage) {
         let total = total(&open.register.reported, &usage);
         if open.metered {

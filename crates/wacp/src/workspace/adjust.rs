@@ -199,6 +199,8 @@ pub fn raise_budget(
     if let Some((parent, meter)) = parent.and_then(|open| Some((open, open.meter.as_ref()?)))
         && let Some(most) = meter.limits.limit(dimension)
     {
+        let measured = open.parent.map(|parent| stage.measured.of(parent));
+        let measured = measured.unwrap_or_default();
         let (wanted, room) = match dimension {
             Dimension::Context => (limit, most),
             Dimension::WallTime => (
@@ -207,7 +209,7 @@ pub fn raise_budget(
             ),
             _ => (
                 limit - old_limit,
-                meter.remaining(dimension).unwrap_or(most),
+                meter.remaining(dimension, &measured).unwrap_or(most),
             ),
         };
         // What it used elsewhere, before it was moved here, counts as its own.

@@ -283,7 +283,10 @@ fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
         return Err(Refusal::AuthorityNotContained);
     }
     match &parent.meter {
-        Some(meter) => meter.admits(&new.budget, parent.wall_time(stage.now)),
+        Some(meter) => {
+            let measured = stage.measured.of(new.parent);
+            meter.admits(&new.budget, parent.wall_time(stage.now), &measured)
+        }
         None => Ok(()),
     }
 }

@@ -8,7 +8,7 @@
 //! the end of the workspace; until then it is only noted.
 
 use crate::{
-    command::{Command, Order, Principal},
+    command::Principal,
     event::{BudgetExceeded, BudgetWarning, LivenessWarning, ResourceDiscrepancy},
     id::WorkspaceId,
     rejection::Refusal,
@@ -73,9 +73,10 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
     let Some(meter) = stage.run.open(id).and_then(|open| open.meter.as_deref()) else {
         return;
     };
+    let live = stage.measured.of(id);
     for dimension in REPORTED {
         let written = meter.own[dimension as usize];
-        let measured = written.max(meter.live.0.amount(dimension));
+        let measured = written.max(live.amount(dimension));
         let reported = reported.amount(dimension);
         if meter.limits.limit(dimension).is_some() && reported != 0 && measured != reported {
             stage.push_protocol(
@@ -91,28 +92,12 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
     }
 }
 
-/// Notes the totals of an order that was accepted. They change no state and
-/// need no entry: they are written with the next one that carries totals.
-pub fn note(run: &mut Run, order: &Order) {
-    let (id, totals, by_agent) = match (&order.command, order.principal) {
-        (Command::MeterUsage { workspace, totals }, _) => (*workspace, *totals, false),
-        (Command::ReportUsage { totals }, Principal::Agent(id)) => (id, *totals, true),
-        _ => return,
-    };
-    if let Some(open) = run.open_mut(id)
-        && !(by_agent && open.metered)
-        && let Some(meter) = open.meter.as_deref_mut()
-    {
-        meter.live.0 = meter.live.0.max(totals);
-    }
-}
-
 /// What was measured of a workspace and is not written yet, as totals.
-pub fn unwritten(run: &Run, id: WorkspaceId) -> Option<Usage> {
-    let meter = run.open(id)?.meter.as_deref()?;
-    let live = meter.live.0;
-    let is_more = |dimension: Dimension| live.amount(dimension) > meter.own[dimension as usize];
-    REPORTED.into_iter().any(is_more).then_some(live)
+pub fn unwritten(stage: &Stage<'_>, id: WorkspaceId) -> Option<Usage> {
+    let meter = stage.run.open(id)?.meter.as_deref()?;
+    let measured = stage.measured.of(id);
+    let is_more = |dimension: Dimension| meter.unwritten(dimension, &measured) > 0;
+    REPORTED.into_iter().any(is_more).then_some(measured)
 }
 
 /// Compares totals with the limits of the workspace and of everyone above it.
@@ -211,7 +196,8 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
             break;
         };
         if workspace != id {
-            unwritten = plus(unwritten, meter.unwritten(dimension));
+            let measured = stage.measured.of(workspace);
+            unwritten = plus(unwritten, meter.unwritten(dimension, &measured));
         }
         let Some(limit) = meter.limits.limit(dimension) else {
             break;

@@ -94,7 +94,7 @@ pub fn hang(
     stage.push(
         Some(workspace),
         WorkspaceReparented {
-            consumed: meter::unwritten(stage.run, workspace),
+            consumed: meter::unwritten(stage, workspace),
             new_parent,
             old_parent,
             reason,
@@ -158,7 +158,9 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     match &above.meter {
         Some(meter) => {
             let limits = open.meter.as_ref().map(|meter| meter.limits);
-            meter.admits(&limits.unwrap_or_default(), above.wall_time(stage.now))
+            let measured = stage.measured.of(parent);
+            let wall_us = above.wall_time(stage.now);
+            meter.admits(&limits.unwrap_or_default(), wall_us, &measured)
         }
         None => Ok(()),
     }
