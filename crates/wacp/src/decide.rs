@@ -56,14 +56,14 @@ fn admit(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> Deci
     if !matches!(command, Command::StartRun(_)) {
         may_proceed(stage, command)?;
     }
-    if stage.run.setup.is_some() {
+    if stage.before().setup.is_some() {
         is_known(stage, principal)?;
     }
     dispatch(stage, principal, command)
 }
 
 fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     if run.setup.is_none() {
         return Err(Refusal::NotStarted);
     }
@@ -99,8 +99,8 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
 /// that somebody tried is on the trail.
 fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     let reason = match principal {
-        Principal::Agent(id) if stage.run.workspace(id).is_none() => Refusal::TargetNotFound,
-        Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
+        Principal::Agent(id) if stage.before().workspace(id).is_none() => Refusal::TargetNotFound,
+        Principal::User(user) if stage.before().user(user).is_none() => Refusal::UnknownUser,
         _ => return Ok(()),
     };
     Err(deny(stage, principal, None, (reason, None)))

@@ -150,7 +150,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
             return Err(forbid(stage, principal, None));
         }
     };
-    let run = stage.run;
+    let run = stage.before();
     if let Err(reason) = check(run, workspace, new) {
         if reason == Refusal::IntegrityViolation {
             integrity::violation(stage, workspace, Damaged::NewCheckpoint);
@@ -198,7 +198,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
 /// Bytes are counted; what the agent reports counts only where nobody else does.
 fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
     let mut measured = meter::unwritten(stage, workspace).unwrap_or_default();
-    if let (Some(open), Some(usage)) = (stage.run.open(workspace), new.resource_usage) {
+    if let (Some(open), Some(usage)) = (stage.before().open(workspace), new.resource_usage) {
         let total = total(&open.register.reported, &usage);
         if open.metered {
             meter::compare(stage, workspace, &total);

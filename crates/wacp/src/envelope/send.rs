@@ -31,7 +31,8 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
             return Err(forbid(stage, principal, Some(new.to)));
         }
     };
-    check_sent(stage.run, from, new).map_err(|refusal| turn_away(stage, from, new, refusal))?;
+    check_sent(stage.before(), from, new)
+        .map_err(|refusal| turn_away(stage, from, new, refusal))?;
     dispatch(stage, from, new, None)
 }
 
@@ -46,7 +47,7 @@ pub fn turn_away(
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, from, Damaged::NewEnvelope);
     }
-    let place = stage.run.workspace(from).map(|_| from);
+    let place = stage.before().workspace(from).map(|_| from);
     stage.push_protocol(place, rejected(None, Some(from), new, refusal));
     refusal
 }
@@ -59,7 +60,7 @@ pub fn dispatch(
     new: &NewEnvelope,
     grace_us: Option<u64>,
 ) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let used = check_sent(run, from, new)?;
     let originator = run.workspace(from).map_or(Party::System, Slot::originator);
     let post = Post {
@@ -245,7 +246,6 @@ fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Re
     };
     create(stage, envelope, post);
     if let (Some(right), Some(holder)) = (once, from) {
-        stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {
@@ -278,7 +278,7 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
     let Principal::User(user) = principal else {
         return Err(forbid(stage, principal, Some(new.to)));
     };
-    let run = stage.run;
+    let run = stage.before();
     let owner = match new.to {
         // To speak to the coordinator is to ask, not to direct.
         WorkspaceId::ROOT => Some(Party::User(user)),
@@ -309,7 +309,7 @@ pub fn not_injected(
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, new.to, Damaged::NewEnvelope);
     }
-    let place = stage.run.workspace(new.to).map(|_| new.to);
+    let place = stage.before().workspace(new.to).map(|_| new.to);
     stage.push(
         place,
         HumanInjection {

@@ -95,7 +95,7 @@ pub fn escalate(
     reason: Option<Text>,
     reference: Option<Reference>,
 ) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let setting = run
         .started()
         .map(|started| started.highway.escalation)
@@ -164,7 +164,7 @@ pub fn answer(
     let Principal::User(user) = principal else {
         return Err(forbid(stage, principal, None));
     };
-    let run = stage.run;
+    let run = stage.before();
     let escalation = run
         .escalations
         .get(&signal)
@@ -189,7 +189,7 @@ pub fn answer(
         .map_err(|denial| deny(stage, principal, Some(id), denial))?;
     stage.actor = Actor::User(user);
     // Answered, whatever the answer leads to.
-    stage.answered_escalations.insert(signal);
+    stage.settle_escalation(signal);
     let mut sent = None;
     let response = match answer {
         Answer::Envelope {
@@ -232,7 +232,7 @@ pub fn answer(
 
 /// Nobody answered in time.
 pub fn time_out(stage: &mut Stage<'_>, signal: SignalId) {
-    let Some(escalation) = stage.run.escalations.get(&signal) else {
+    let Some(escalation) = stage.before().escalations.get(&signal) else {
         return;
     };
     let id = escalation.workspace;
@@ -265,12 +265,9 @@ pub fn time_out(stage: &mut Stage<'_>, signal: SignalId) {
 
 /// The workspace ended; nobody needs to answer.
 pub fn invalidate(stage: &mut Stage<'_>, signal: SignalId) {
-    let Some(escalation) = stage.run.escalations.get(&signal) else {
+    let Some(escalation) = stage.escalation(signal) else {
         return;
     };
-    if !stage.answered_escalations.insert(signal) {
-        return;
-    }
     stage.push_protocol(
         Some(escalation.workspace),
         EscalationResolved {

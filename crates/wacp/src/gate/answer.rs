@@ -39,7 +39,7 @@ pub fn resolve(
     let Principal::User(user) = principal else {
         return Err(forbid(stage, principal, None));
     };
-    let run = stage.run;
+    let run = stage.before();
     let gate = run.gates.get(&id).ok_or(Refusal::UnknownGate)?;
     let (own, any) = match gate.gate_type.capabilities() {
         Some((own, any)) => (Some(own), Some(any)),
@@ -65,7 +65,6 @@ pub fn resolve(
         invalidate(stage, Some(id));
         return Ok(());
     }
-    stage.answered_gates.insert(id);
     stage.push(
         gate.proposal.workspace(),
         Box::new(GateResolved {
@@ -177,11 +176,11 @@ fn changed(new: &NewWorkspace, change: Option<&WorkspaceModification>) -> NewWor
 
 /// Whether what is proposed can still be done.
 fn is_possible(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
-    stands_behind(stage.run, gate) && can_be_done(stage, gate, modification)
+    stands_behind(stage.before(), gate) && can_be_done(stage, gate, modification)
 }
 
 fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
-    let run = stage.run;
+    let run = stage.before();
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => run
             .task(*task)
@@ -314,7 +313,7 @@ fn proceed(
                 Some(Modification::Payload(payload)) => Some(*payload),
                 _ => None,
             };
-            envelope::drain_with(stage, *to, None, Some((*envelope, payload)));
+            envelope::drain_with(stage, *to, Some((*envelope, payload)));
         }
         (Proposal::Integration { acceptance, .. }, _) => {
             integration::perform_merge(stage, acceptance)
@@ -354,7 +353,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => task::cancel_now(stage, *task),
         Proposal::WorkspaceCreate { new, .. } => {
-            let place = stage.run.workspace(new.parent).map(|_| new.parent);
+            let place = stage.before().workspace(new.parent).map(|_| new.parent);
             stage.push_protocol(
                 place,
                 WorkspaceRejected {
@@ -364,10 +363,10 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
             );
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
-            let run = stage.run;
+            let run = stage.before();
             if let Some(pending) = run.inboxes.get(&(*to, *envelope)) {
                 envelope::reject_pending(stage, *to, *envelope, pending, reason);
-                envelope::drain(stage, *to, Some(*envelope));
+                envelope::drain(stage, *to);
             }
         }
         Proposal::Integration { acceptance, .. } => {
@@ -387,7 +386,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
 
 /// Nobody answered in time.
 pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
-    let run = stage.run;
+    let run = stage.before();
     let Some(gate) = run.gates.get(&id) else {
         return;
     };
@@ -397,7 +396,6 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
         invalidate(stage, Some(id));
         return;
     }
-    stage.answered_gates.insert(id);
     let place = gate.proposal.workspace();
     let elapsed_us = u64::try_from(stage.now.0 - gate.triggered.0).unwrap_or(0);
     stage.push(
@@ -439,7 +437,7 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
 /// The coordinator takes up a question that was handed to it.
 pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let run = stage.run;
+    let run = stage.before();
     let gate = run.escalated_gates.get(&id).ok_or(Refusal::UnknownGate)?;
     if yes && !is_possible(stage, gate, None) {
         return Err(Refusal::InvalidState);

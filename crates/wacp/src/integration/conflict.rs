@@ -50,14 +50,17 @@ pub fn resolve(
     resolution: &Resolution,
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
-    let Some((merge, at)) = find(stage.run, id, conflict) else {
+    let Some((merge, at)) = find(stage.before(), id, conflict) else {
         return Err(Refusal::UnknownConflict);
     };
     let asked = &merge.open[at].gates;
-    if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
+    if asked
+        .iter()
+        .any(|gate| stage.before().gates.contains_key(gate))
+    {
         return Err(Refusal::GatePending);
     }
-    if !is_possible(stage.run, id, conflict, resolution) {
+    if !is_possible(stage.before(), id, conflict, resolution) {
         return Err(Refusal::InvalidState);
     }
     let acceptable = match resolution {
@@ -104,7 +107,7 @@ pub fn perform_resolution(
     conflict: ConflictId,
     resolution: &Resolution,
 ) {
-    let run = stage.run;
+    let run = stage.before();
     let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };

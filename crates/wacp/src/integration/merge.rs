@@ -36,11 +36,11 @@ pub const MAX_CONFLICTS: usize = 256;
 pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
     let id = acceptance.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    check(stage.run, acceptance)?;
+    check(stage.before(), acceptance)?;
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
-        by: target_of(stage.run, id),
-        checkpoint: register(stage.run, id).and_then(|register| register.last_final()),
+        by: target_of(stage.before(), id),
+        checkpoint: register(stage.before(), id).and_then(|register| register.last_final()),
     };
     match gate::guard(
         stage,
@@ -148,7 +148,7 @@ fn check_synthesis(run: &Run, target: WorkspaceId, synthesis: &[Artifact]) -> Re
 /// Begins the merge and, without conflicts, ends it.
 pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
     let id = acceptance.workspace;
-    let run = stage.run;
+    let run = stage.before();
     let Some(checkpoint) = register(run, id).and_then(|r| r.find(r.last_final()?)) else {
         return;
     };
@@ -183,7 +183,7 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
 
 /// The task and everything that waited for a workspace that closed.
 pub fn close(stage: &mut Stage<'_>, id: WorkspaceId) {
-    if let Some(task) = stage.run.workspace(id).and_then(Slot::task) {
+    if let Some(task) = stage.before().workspace(id).and_then(Slot::task) {
         task::set_status(stage, task, Status::Integrated, Some(id));
     }
     end::settle(stage, id, crate::event::Undeliverable::WorkspaceTerminal);
@@ -292,7 +292,7 @@ pub fn refuse_work(
     reason: Reason,
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
-    match stage.run.state_of(id) {
+    match stage.before().state_of(id) {
         None => Err(Refusal::TargetNotFound),
         Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
         Some(State::Integrating) if id != WorkspaceId::ROOT => {

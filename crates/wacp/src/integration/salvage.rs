@@ -25,12 +25,12 @@ use crate::{
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    let (by, checkpoint) = check(stage.run, salvage)?;
+    let (by, checkpoint) = check(stage.before(), salvage)?;
     let checkpoint = checkpoint.id;
     // Where the parent has ended the root takes it: not a delegate's to give.
     if let Principal::Agent(delegate) = principal
         && by != delegate
-        && !stage.run.is_beneath(by, delegate)
+        && !stage.before().is_beneath(by, delegate)
     {
         return Err(forbid(stage, principal, Some(id)));
     }
@@ -81,7 +81,7 @@ pub fn check<'a>(
 /// Begins the merge and, without conflicts, ends it.
 pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
     let id = salvage.workspace;
-    let Ok((target, checkpoint)) = check(stage.run, salvage) else {
+    let Ok((target, checkpoint)) = check(stage.before(), salvage) else {
         return;
     };
     let merge = Merging {
@@ -103,7 +103,7 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
         merge.stop(stage, Aborted::Unusable);
         return;
     }
-    let found = merge.find(stage.run);
+    let found = merge.find(stage.before());
     if found.is_empty() {
         merge.complete(stage, false);
         finish_task(stage, id);
@@ -114,9 +114,9 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
 
 /// The task of a salvaged workspace is integrated, if nobody tries it again.
 pub fn finish_task(stage: &mut Stage<'_>, id: WorkspaceId) {
-    if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
+    if let Some(task) = stage.before().workspace(id).and_then(Slot::task)
         && stage
-            .run
+            .before()
             .task(task)
             .is_some_and(|known| known.status == Status::Failed)
     {

@@ -147,7 +147,7 @@ pub fn report(
     subject: Damaged,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let run = stage.run;
+    let run = stage.before();
     if run.workspace(workspace).is_none() {
         return Err(Refusal::TargetNotFound);
     }
@@ -160,7 +160,7 @@ pub fn report(
             violation(stage, workspace, subject);
             crate::gate::invalidate(stage, pending.gate());
             envelope::reject_pending(stage, workspace, id, pending, Refusal::IntegrityViolation);
-            envelope::drain(stage, workspace, Some(id));
+            envelope::drain(stage, workspace);
         }
         Damaged::Checkpoint(id) => {
             if crate::checkpoint::register(run, workspace).is_none_or(|r| r.find(id).is_none()) {

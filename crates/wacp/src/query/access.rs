@@ -92,7 +92,7 @@ pub fn may_read_payload(
 
 /// May the principal read this workspace's trail, or with `None` all of it?
 pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<WorkspaceId>) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let scope = scope(run, principal);
     let allowed = match target {
         None => scope == Scope::All,

@@ -31,7 +31,7 @@ pub fn finish(stage: &mut Stage<'_>) {
 
 /// Children of a parent that only waits to be merged.
 fn children(stage: &mut Stage<'_>) {
-    let run = stage.run;
+    let run = stage.before();
     for (parent, child) in &run.children {
         if run.state_of(*parent).map(State::inbox) == Some(Inbox::Sealed) {
             end::adopt(stage, *child, *parent, "parent_completed");
@@ -41,7 +41,7 @@ fn children(stage: &mut Stage<'_>) {
 
 /// Envelopes for whoever reads nothing more.
 fn inboxes(stage: &mut Stage<'_>) {
-    let run = stage.run;
+    let run = stage.before();
     let mut receivers: Vec<WorkspaceId> = run.inboxes.keys().map(|(to, _)| *to).collect();
     receivers.dedup();
     for to in receivers {
@@ -57,17 +57,17 @@ fn inboxes(stage: &mut Stage<'_>) {
         let asks = |gate| run.gates.contains_key(&gate) || run.escalated_gates.contains_key(&gate);
         let unasked = pending.unasked && pending.progress == Progress::Queued;
         let refused = unasked || pending.gate().is_some_and(|gate| !asks(gate));
-        if refused && !stage.gone.contains(id) {
+        if refused && stage.still_waits(*id) {
             let reason = Refusal::GateRejectedByFallback;
             envelope::reject_pending(stage, *to, *id, pending, reason);
-            envelope::drain(stage, *to, Some(*id));
+            envelope::drain(stage, *to);
         }
     }
 }
 
 /// Questions about workspaces that have ended, but whether to salvage them.
 fn questions(stage: &mut Stage<'_>) {
-    let run = stage.run;
+    let run = stage.before();
     for (id, gate) in &run.gates {
         let about = gate.proposal.workspace();
         let over = about.is_some_and(|id| run.open(id).is_none() && !run.merges.contains_key(&id));
@@ -84,7 +84,7 @@ fn questions(stage: &mut Stage<'_>) {
 
 /// Tasks that do not know that their workspace is done or has failed.
 fn tasks(stage: &mut Stage<'_>) {
-    let run = stage.run;
+    let run = stage.before();
     for workspace in run.tasks.iter().filter_map(|task| task.workspace) {
         let Some(slot) = run.workspace(workspace) else {
             continue;

@@ -216,7 +216,7 @@ pub fn recover(
     quarantined: u64,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let run = stage.run;
+    let run = stage.before();
     let mut report = RecoveryCompleted {
         downtime_us: downtime_us.min(LARGEST),
         quarantined_entries: quarantined.min(LARGEST),
@@ -250,7 +250,7 @@ pub fn recover(
     receivers.dedup();
     for to in receivers {
         let before = stage.delivered();
-        envelope::drain(stage, to, None);
+        envelope::drain(stage, to);
         report.envelopes_redelivered += stage.delivered() - before;
     }
     stage.push(None, report);
@@ -269,7 +269,10 @@ pub fn report_degradation(
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
         return Err(Refusal::TooLong);
     }
-    if !affected.iter().all(|id| stage.run.workspace(*id).is_some()) {
+    if !affected
+        .iter()
+        .all(|id| stage.before().workspace(*id).is_some())
+    {
         return Err(Refusal::TargetNotFound);
     }
     stage.push(

@@ -98,7 +98,7 @@ pub fn deny(
     target: Option<WorkspaceId>,
     (reason, capability): (Refusal, Option<Capability>),
 ) -> Refusal {
-    let run = stage.run;
+    let run = stage.before();
     let workspace = |id: WorkspaceId| {
         let role = run.workspace(id).map(Slot::role)?;
         Some(Holder::Workspace {
@@ -166,7 +166,7 @@ pub fn managed(
     act: Act,
     target: WorkspaceId,
 ) -> Decision {
-    let actor = permit(stage.run, principal, act, target)
+    let actor = permit(stage.before(), principal, act, target)
         .map_err(|denial| deny(stage, principal, Some(target), denial))?;
     stage.actor = actor;
     if let Principal::Agent(delegate) = principal {

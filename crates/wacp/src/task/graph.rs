@@ -22,7 +22,7 @@ pub const MAX_DEPENDENCIES: usize = 1_000;
 
 pub fn submit(stage: &mut Stage<'_>, principal: Principal, new: &NewGraph) -> Decision {
     coordinator_only(stage, principal, None)?;
-    check(stage.run, None, &new.tasks)?;
+    check(stage.before(), None, &new.tasks)?;
     if new.root as usize >= new.tasks.len() {
         return Err(Refusal::UnknownTask);
     }
@@ -48,11 +48,11 @@ pub fn decompose(
     new: &[NewTask],
 ) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let parent = stage.run.task(task).ok_or(Refusal::UnknownTask)?;
+    let parent = stage.before().task(task).ok_or(Refusal::UnknownTask)?;
     if parent.status.is_terminal() {
         return Err(Refusal::InvalidTaskStatus);
     }
-    check(stage.run, Some(parent), new)?;
+    check(stage.before(), Some(parent), new)?;
     let ids: Vec<TaskId> = new.iter().map(|_| stage.new_task()).collect();
     create(stage, parent.graph, Some(task), new, &ids)
 }
@@ -160,7 +160,6 @@ fn create(
                 task: *id,
             }),
         );
-        stage.note_task(*id, Status::Draft);
     }
     for ((task, id), depends_on) in new.iter().zip(ids).zip(dependencies) {
         let proposal = Proposal::TaskApproval {
@@ -210,7 +209,7 @@ pub fn approve(
 
 pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
-    match stage.run.task(task).map(|task| task.status) {
+    match stage.before().task(task).map(|task| task.status) {
         None => Err(Refusal::UnknownTask),
         Some(Status::Failed) => {
             set_status(stage, task, Status::Pending, None);
@@ -222,13 +221,16 @@ pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decis
 
 pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let known = stage.run.task(task).ok_or(Refusal::UnknownTask)?;
+    let known = stage.before().task(task).ok_or(Refusal::UnknownTask)?;
     if known.status.is_terminal() {
         return Err(Refusal::InvalidTaskStatus);
     }
     // Where aborts are gated, the workspace at work is asked about first; the
     // task can be withdrawn once it has ended.
-    if let Some(workspace) = known.workspace.filter(|id| stage.run.open(*id).is_some()) {
+    if let Some(workspace) = known
+        .workspace
+        .filter(|id| stage.before().open(*id).is_some())
+    {
         let proposal = Proposal::WorkspaceAbort {
             workspace,
             reason: None,
@@ -244,7 +246,7 @@ pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Deci
 
 /// Withdraws a task: its question is closed and its workspace ends.
 pub fn cancel_now(stage: &mut Stage<'_>, task: TaskId) {
-    let run = stage.run;
+    let run = stage.before();
     let Some(known) = run.task(task) else {
         return;
     };

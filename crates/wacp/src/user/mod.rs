@@ -192,7 +192,7 @@ fn administrator(
         (Principal::Operator | Principal::Runtime, _) => Ok(Party::System),
         (Principal::User(user), Some(Deactivate | Reactivate)) => {
             let any = Some(Capability::DeactivateUser);
-            let allowed = check(stage.run, user, None, any, None);
+            let allowed = check(stage.before(), user, None, any, None);
             allowed.map_err(|denial| deny(stage, principal, None, denial))?;
             Ok(Party::User(user))
         }
@@ -202,12 +202,12 @@ fn administrator(
 
 pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
     let created_by = administrator(stage, principal, None)?;
-    let started = stage.run.started();
+    let started = stage.before().started();
     let is_role = started.is_some_and(|started| started.taxonomy.role(name).is_some());
     if name.is_empty() || name.chars().count() > 128 || RESERVED.contains(&&**name) || is_role {
         return Err(Refusal::ReservedName);
     }
-    if stage.run.user_names.contains_key(name) {
+    if stage.before().user_names.contains_key(name) {
         return Err(Refusal::UserExists);
     }
     let user = stage.new_user();
@@ -230,7 +230,7 @@ pub fn change(
     reason: Option<&Text>,
 ) -> Decision {
     let by = administrator(stage, principal, Some(change))?;
-    let person = stage.run.user(user).ok_or(Refusal::UnknownUser)?;
+    let person = stage.before().user(user).ok_or(Refusal::UnknownUser)?;
     if change.from(person.state).is_none() {
         return Err(Refusal::InvalidUserTransition);
     }
@@ -273,7 +273,7 @@ pub fn grant(
     capability: Capability,
 ) -> Decision {
     let granted_by = administrator(stage, principal, None)?;
-    if stage.run.user(user).is_none() {
+    if stage.before().user(user).is_none() {
         return Err(Refusal::UnknownUser);
     }
     stage.push(
@@ -295,7 +295,7 @@ pub fn revoke(
     reason: Option<&Text>,
 ) -> Decision {
     let revoked_by = administrator(stage, principal, None)?;
-    let person = stage.run.user(user).ok_or(Refusal::UnknownUser)?;
+    let person = stage.before().user(user).ok_or(Refusal::UnknownUser)?;
     if capability == Capability::ViewTrailOwn {
         return Err(Refusal::Irrevocable);
     }
@@ -324,7 +324,7 @@ pub fn record_authentication(
     method: &Text,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    if stage.run.user(user).is_none() {
+    if stage.before().user(user).is_none() {
         return Err(Refusal::UnknownUser);
     }
     if is_long(method) {

@@ -29,7 +29,7 @@ fn in_state<'a>(
     id: WorkspaceId,
     states: &[State],
 ) -> Result<&'a Workspace, Refusal> {
-    match (stage.run.workspace(id), stage.run.open(id)) {
+    match (stage.before().workspace(id), stage.before().open(id)) {
         (None, _) => Err(Refusal::TargetNotFound),
         (_, None) => Err(Refusal::TargetTerminal),
         (_, Some(open)) if states.contains(&open.state) => Ok(open),
@@ -53,7 +53,7 @@ pub fn grant_visibility(
     if reason.is_some_and(|text| is_long(text)) {
         return Err(Refusal::TooLong);
     }
-    let run = stage.run;
+    let run = stage.before();
     for target in targets.iter() {
         if matches!(target, Seen::Resource(resource) if is_long(resource)) {
             return Err(Refusal::TooLong);
@@ -100,7 +100,7 @@ pub fn grant_authority(
     }
     let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
     let fits = parent == WorkspaceId::ROOT
-        || stage.run.open(parent).is_some_and(|parent| {
+        || stage.before().open(parent).is_some_and(|parent| {
             resources
                 .iter()
                 .all(|resource| authority_contains(&parent.authority, resource))
@@ -148,7 +148,7 @@ pub fn set_group_priority(
 ) -> Decision {
     coordinator_only(stage, principal, None)?;
     let size = stage
-        .run
+        .before()
         .group_sizes
         .get(group)
         .ok_or(Refusal::UnknownGroup)?;
@@ -157,7 +157,7 @@ pub fn set_group_priority(
         .copied()
         .filter(|id| {
             matches!(
-                stage.run.state_of(*id),
+                stage.before().state_of(*id),
                 Some(State::Active | State::Blocked)
             )
         })
@@ -195,11 +195,11 @@ pub fn raise_budget(
     if limit > LARGEST {
         return Err(Refusal::InvalidStructure);
     }
-    let parent = open.parent.and_then(|parent| stage.run.open(parent));
+    let parent = open.parent.and_then(|parent| stage.before().open(parent));
     if let Some((parent, meter)) = parent.and_then(|open| Some((open, open.meter.as_ref()?)))
         && let Some(most) = meter.limits.limit(dimension)
     {
-        let measured = open.parent.map(|parent| stage.measured.of(parent));
+        let measured = open.parent.map(|parent| stage.measured(parent));
         let measured = measured.unwrap_or_default();
         let (wanted, room) = match dimension {
             Dimension::Context => (limit, most),

@@ -35,7 +35,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
                 WorkspaceId::ROOT => Ok(()),
                 _ => Err((Refusal::WrongScope, own)),
             };
-            let allowed = user::check(stage.run, user, own, any, Some(owner));
+            let allowed = user::check(stage.before(), user, own, any, Some(owner));
             allowed.and(place).map_err(|denial| {
                 crate::role::delegation::deny(stage, principal, Some(parent), denial)
             })?;
@@ -74,7 +74,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
 
 /// Records that a workspace was not created; returns the refusal.
 fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Refusal {
-    let place = stage.run.workspace(parent).map(|_| parent);
+    let place = stage.before().workspace(parent).map(|_| parent);
     stage.push_protocol(place, WorkspaceRejected { parent, reason });
     reason
 }
@@ -85,7 +85,7 @@ pub fn check(
     principal: Principal,
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     let parent = run.living(new.parent)?;
     let works = match parent.state {
         State::Active | State::Blocked => true,
@@ -256,7 +256,7 @@ fn parties(
 
 /// WACP §6.5.3: visibility, authority and budget are parts of the parent's.
 fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     let parent = run.open(new.parent).ok_or(Refusal::TargetNotFound)?;
     for seen in new.visibility.iter() {
         let fits = match seen {
@@ -284,7 +284,7 @@ fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
     }
     match &parent.meter {
         Some(meter) => {
-            let measured = stage.measured.of(new.parent);
+            let measured = stage.measured(new.parent);
             meter.admits(&new.budget, parent.wall_time(stage.now), &measured)
         }
         None => Ok(()),
@@ -326,12 +326,12 @@ pub fn perform(
         }),
     );
     right::create(stage, id, id, RightKind::Receive);
-    for superior in right::superiors(stage.run, new.parent) {
+    for superior in right::superiors(stage.before(), new.parent) {
         right::connect(stage, superior, id, new.role);
     }
     if let Some(task) = new.task {
         let attempt_number = stage
-            .run
+            .before()
             .task(task)
             .map_or(1, |task| task.history.len() as u32 + 1);
         stage.push_protocol(
@@ -350,7 +350,7 @@ pub fn perform(
 /// The agent could not be bound; the runtime says so.
 pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     crate::role::delegation::runtime_only(stage, principal)?;
-    match stage.run.state_of(id) {
+    match stage.before().state_of(id) {
         None => Err(Refusal::TargetNotFound),
         Some(State::Idle) => {
             super::end::fail(stage, id, super::lifecycle::Reason::CreationError);
@@ -367,7 +367,7 @@ pub fn approve_delegation(
     delegate: WorkspaceId,
 ) -> Decision {
     managed(stage, principal, Act::Delegate, delegate)?;
-    let open = stage.run.living(delegate)?;
+    let open = stage.before().living(delegate)?;
     if !open.delegate {
         return Err(Refusal::InvalidState);
     }

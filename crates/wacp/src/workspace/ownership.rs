@@ -35,8 +35,8 @@ pub fn transfer(
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
-    let open = stage.run.living(id)?;
-    match stage.run.user(to).map(|user| user.state) {
+    let open = stage.before().living(id)?;
+    match stage.before().user(to).map(|user| user.state) {
         None => return Err(Refusal::UnknownUser),
         Some(UserState::Active) => {}
         Some(_) => return Err(Refusal::UserNotActive),
@@ -71,7 +71,7 @@ pub fn reparent(
         return Err(Refusal::TooLong);
     }
     hang(stage, id, WorkspaceId::ROOT, parent, reason.clone());
-    let delegates: Vec<WorkspaceId> = right::superiors(stage.run, parent)
+    let delegates: Vec<WorkspaceId> = right::superiors(stage.before(), parent)
         .into_iter()
         .filter(|superior| *superior != WorkspaceId::ROOT)
         .collect();
@@ -105,7 +105,7 @@ pub fn hang(
 
 /// The delegates above the new parent reach the workspace and all beneath it.
 fn connect_beneath(stage: &mut Stage<'_>, delegates: &[WorkspaceId], id: WorkspaceId) {
-    let run = stage.run;
+    let run = stage.before();
     if let Some(open) = run.open(id) {
         for delegate in delegates {
             right::connect(stage, *delegate, id, open.role);
@@ -117,7 +117,7 @@ fn connect_beneath(stage: &mut Stage<'_>, delegates: &[WorkspaceId], id: Workspa
 }
 
 fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
@@ -158,7 +158,7 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     match &above.meter {
         Some(meter) => {
             let limits = open.meter.as_ref().map(|meter| meter.limits);
-            let measured = stage.measured.of(parent);
+            let measured = stage.measured(parent);
             let wall_us = above.wall_time(stage.now);
             meter.admits(&limits.unwrap_or_default(), wall_us, &measured)
         }
@@ -169,7 +169,7 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
 /// How many levels hang under a workspace.
 fn height(stage: &Stage<'_>, id: WorkspaceId) -> usize {
     let below = stage
-        .run
+        .before()
         .open_children(id)
         .map(|child| height(stage, child) + 1);
     below.max().unwrap_or(0)

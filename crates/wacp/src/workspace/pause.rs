@@ -28,7 +28,7 @@ fn pausable(stage: &mut Stage<'_>, id: WorkspaceId) -> Result<State, Refusal> {
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
-    match stage.run.state_of(id) {
+    match stage.before().state_of(id) {
         None => Err(Refusal::TargetNotFound),
         Some(state @ (State::Active | State::Blocked)) => Ok(state),
         Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
@@ -75,7 +75,7 @@ fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, abo
 
 pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     managed(stage, principal, Act::Suspend, id)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
         return Err(Refusal::InvalidState);
     };
@@ -99,7 +99,7 @@ fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
         return;
     }
     signal::deliver_queued(stage, id);
-    envelope::drain(stage, id, None);
+    envelope::drain(stage, id);
 }
 
 pub fn migrate(
@@ -114,13 +114,18 @@ pub fn migrate(
     if new_agent.is_empty() {
         return Err(Refusal::AgentRequired);
     }
-    if stage.run.agents.get(new_agent).is_some_and(|at| *at != id) {
+    if stage
+        .before()
+        .agents
+        .get(new_agent)
+        .is_some_and(|at| *at != id)
+    {
         return Err(Refusal::AgentBound);
     }
     if is_long(new_agent) || is_long(reason) {
         return Err(Refusal::TooLong);
     }
-    let open = stage.run.open(id).ok_or(Refusal::TargetNotFound)?;
+    let open = stage.before().open(id).ok_or(Refusal::TargetNotFound)?;
     announce(stage, principal, SignalType::Migrate, id);
     stage.push(
         Some(id),
@@ -142,7 +147,7 @@ pub fn complete_migration(
     id: WorkspaceId,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
     else {
@@ -169,7 +174,7 @@ pub fn fail_migration(
     error: &Text,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
         return Err(Refusal::InvalidState);
     };

@@ -71,7 +71,7 @@ pub fn read(
     target: WorkspaceId,
     resource: Option<&Text>,
 ) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let slot = run.workspace(target).ok_or(Refusal::TargetNotFound)?;
     let allowed = match principal {
         Principal::Coordinator | Principal::Runtime => Ok(()),

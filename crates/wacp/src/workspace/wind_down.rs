@@ -71,10 +71,10 @@ pub fn terminate_gracefully(
 ) -> Decision {
     let id = request.workspace;
     coordinator_only(stage, principal, Some(id))?;
-    check(stage.run, request)?;
-    if reads(stage.run, id) {
+    check(stage.before(), request)?;
+    if reads(stage.before(), id) {
         let root = WorkspaceId::ROOT;
-        envelope::check_sent(stage.run, root, &request.envelope())
+        envelope::check_sent(stage.before(), root, &request.envelope())
             .map_err(|refusal| envelope::turn_away(stage, root, &request.envelope(), refusal))?;
     }
     let proposal = Proposal::WindDown(Box::new(request.clone()));
@@ -125,7 +125,7 @@ pub fn perform(stage: &mut Stage<'_>, request: &WindDown) -> Decision {
             workspace: request.workspace,
         },
     );
-    if reads(stage.run, request.workspace) {
+    if reads(stage.before(), request.workspace) {
         let grace_us = Some(request.grace_us);
         envelope::dispatch(stage, WorkspaceId::ROOT, &request.envelope(), grace_us)?;
     }
