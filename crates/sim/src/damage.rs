@@ -2,7 +2,7 @@
 //! on; what cannot be trusted stops everything.
 
 use wacp::{
-    Command, Entry, Event, Order, Principal, Run,
+    Command, Entry, Event, Measured, Order, Principal, Run,
     event::WorkspaceStateChanged,
     recovery::{Halt, Rebuilt, rebuild},
     step,
@@ -149,6 +149,7 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
     recover(&mut run, now);
     recovers_once(&run, now)?;
     goes_on(&run)?;
+    let mut measured = Measured::default();
     for _ in 0..30 {
         let order = Player {
             run: &run,
@@ -156,7 +157,7 @@ fn lost(mut entries: Vec<Entry>, dice: &mut Dice) -> Result<(), Wrong> {
         }
         .order();
         let now = run.clock;
-        step(&mut run, &order, now);
+        step(&mut run, &mut measured, &order, now);
     }
     Ok(())
 }
@@ -169,7 +170,7 @@ pub fn goes_on(run: &Run) -> Result<(), Wrong> {
             return Ok(());
         };
         let tick = Order::new(Principal::Runtime, Command::Tick);
-        let (entries, _) = step(&mut run, &tick, due);
+        let (entries, _) = step(&mut run, &mut Measured::default(), &tick, due);
         if entries.is_empty() && run.next_deadline() == Some(due) {
             let what = run.deadlines.first();
             let sentence = format!("{what:?} is due and leads to nothing");

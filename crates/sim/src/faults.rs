@@ -3,12 +3,11 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Entry, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild, state::Slot,
-    step,
+    Command, Entry, Measured, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild,
+    state::Slot, step,
 };
 
 use crate::{
-    check::standing,
     damage,
     player::text,
     world::{Commit, World, Wrong},
@@ -24,7 +23,7 @@ impl World {
         if self.is_beginning() || !self.dice.rarely(35) {
             return Ok(());
         }
-        match self.dice.roll(14) {
+        match self.dice.roll(13) {
             0..=1 => self.crash(),
             2 => self.commit_together(Commit::Kept),
             3 => self.commit_together(Commit::Lost),
@@ -33,8 +32,7 @@ impl World {
             7 => self.jump(-1),
             8..=9 => self.write_snapshot(),
             10..=11 => self.archive(),
-            12 => self.damage(),
-            _ => self.tear(),
+            _ => self.damage(),
         }
     }
 
@@ -53,6 +51,7 @@ impl World {
             return Err(Wrong::new(RESTART, "the restarted run differs"));
         }
         self.run = restarted;
+        self.measured = Measured::default();
         let recover = Order::new(
             Principal::Runtime,
             Command::Recover {
@@ -192,27 +191,6 @@ impl World {
         let mut dice = self.dice.fork();
         damage::damage(&self.run, &self.log, &mut dice)
     }
-
-    /// A commit is whole or not at all. If a store broke that promise, the run
-    /// would still come back, and only once.
-    fn tear(&mut self) -> Result<(), Wrong> {
-        self.tally.fault("torn batch");
-        let last = self.log.last_batch();
-        let cut = last + self.dice.roll((self.log.len() - last) as u64 + 1) as usize;
-        let entries = self.log.copy();
-        let Ok(rebuilt) = rebuild(&entries[..cut.max(1)]) else {
-            return Err(Wrong::new(RESTART, "a torn batch stops everything"));
-        };
-        let mut run = rebuilt.run;
-        recover(&mut run, self.now);
-        if !run.owed.is_empty() {
-            let sentence = format!("announced and not made good: {:?}", run.owed);
-            return Err(Wrong::new(TWICE, sentence));
-        }
-        standing::stands(&run).map_err(|sentence| Wrong::new(RESTART, sentence))?;
-        damage::goes_on(&run)?;
-        recovers_once(&run, self.now)
-    }
 }
 
 /// Takes up what was under way.
@@ -223,7 +201,7 @@ pub fn recover(run: &mut Run, now: Micros) -> Vec<Entry> {
         quarantined: 0,
     };
     let order = Order::new(Principal::Runtime, command);
-    step(run, &order, now).0
+    step(run, &mut Measured::default(), &order, now).0
 }
 
 /// A recovered run is recovered: again is nothing but the record of it.

@@ -20,8 +20,6 @@ pub struct Log {
     /// `None` where an entry was moved to the archive.
     warm: Vec<Option<Entry>>,
     archive: BTreeMap<u64, Entry>,
-    /// How long the log was after each batch.
-    batches: Vec<usize>,
     streams: BTreeMap<WorkspaceId, Stream>,
     /// The entries as the trail keeps them; only some runs are sealed.
     sealed: Option<Vec<Record>>,
@@ -77,12 +75,6 @@ impl Log {
         })
     }
 
-    /// Where the last batch begins.
-    pub fn last_batch(&self) -> usize {
-        let before = self.batches.len().checked_sub(2);
-        before.map_or(0, |at| self.batches[at])
-    }
-
     pub fn streams(&self) -> &BTreeMap<WorkspaceId, Stream> {
         &self.streams
     }
@@ -106,9 +98,6 @@ impl Log {
                 stream.positions.push(self.warm.len() as u64);
             }
             self.warm.push(Some(entry.clone()));
-        }
-        if !entries.is_empty() {
-            self.batches.push(self.warm.len());
         }
     }
 

@@ -12,10 +12,10 @@ use std::{
 
 use trail::Micros;
 use wacp::{
-    Command, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects,
+    Command, Entry, Event, Measured, Order, Principal, Refusal, Run, apply, decide, effects,
     id::{SignalId, WorkspaceId},
-    note,
     signal::SignalType,
+    step,
 };
 
 use crate::{
@@ -83,6 +83,7 @@ pub enum Commit {
 #[derive(Debug)]
 pub struct World {
     pub run: Run,
+    pub measured: Measured,
     pub log: Log,
     /// The clock on the wall; it may go back.
     pub now: Micros,
@@ -104,6 +105,7 @@ impl World {
         let seals = dice.chance(20);
         let mut world = World {
             run: Run::default(),
+            measured: Measured::default(),
             log: Log::new(seals),
             now: Micros(1_000_000_000_000),
             beginning: setup::beginning(&mut dice).into(),
@@ -209,42 +211,31 @@ impl World {
     /// One order, alone in its commit.
     pub fn give(&mut self, order: Order) -> Result<Option<Refusal>, Wrong> {
         self.remember(order.clone());
-        let (entries, refusal) = split(decide(&self.run, &order, self.now));
+        let decision = decide(&self.run, &self.measured, &order, self.now);
+        let (entries, refusal) = split(decision);
         self.decided(&order, &entries, refusal)?;
         self.apply(&entries)?;
         if refusal.is_none() {
-            note(&mut self.run, &order);
+            self.measured.note(&self.run, &order);
         }
         Ok(refusal)
     }
 
     /// Several orders in one commit.
     pub fn give_together(&mut self, orders: Vec<Order>, commit: Commit) -> Result<(), Wrong> {
-        let mut stage = self.run.clone();
-        let (mut made, mut accepted) = (Vec::new(), Vec::new());
+        let (mut run, mut measured) = (self.run.clone(), self.measured.clone());
+        let mut made = Vec::new();
         for order in orders {
             self.remember(order.clone());
-            let (entries, refusal) = split(decide(&stage, &order, self.now));
+            let (entries, refusal) = step(&mut run, &mut measured, &order, self.now);
             self.decided(&order, &entries, refusal)?;
-            for entry in &entries {
-                apply(&mut stage, entry);
-            }
             made.extend(entries);
-            if refusal.is_none() {
-                note(&mut stage, &order);
-                accepted.push(order);
-            }
         }
-        match commit {
-            Commit::Kept => {
-                self.apply(&made)?;
-                for order in &accepted {
-                    note(&mut self.run, order);
-                }
-                Ok(())
-            }
-            Commit::Refused | Commit::Lost => Ok(()),
+        if commit == Commit::Kept {
+            self.apply(&made)?;
+            self.measured = measured;
         }
+        Ok(())
     }
 
     fn remember(&mut self, order: Order) {

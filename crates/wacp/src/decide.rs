@@ -12,14 +12,17 @@ use crate::{
     integration, integrity, query, recovery,
     rejection::{Refusal, Rejection},
     right,
-    role::{self, delegation::deny},
+    role::{
+        self,
+        delegation::{deny, forbid},
+    },
     signal,
     stage::{Decision, Stage},
     state::Run,
     task, user,
     workspace::{
-        adjust, creation, end, lifecycle::Reason, meter, ownership, pause, run as whole,
-        visibility, wind_down,
+        adjust, creation, end, lifecycle::Reason, measured::Measured, meter, ownership, pause,
+        run as whole, visibility, wind_down,
     },
 };
 
@@ -28,25 +31,39 @@ use crate::{
 /// What is due goes first: a command that arrives after a deadline is refused
 /// until the runtime has ticked, so that timeouts and budgets precede agents'
 /// signals. Aborts precede even those (WACP §6.7).
-pub fn decide(run: &Run, order: &Order, now: Micros) -> Result<Vec<Entry>, Rejection> {
+pub fn decide(
+    run: &Run,
+    measured: &Measured,
+    order: &Order,
+    now: Micros,
+) -> Result<Vec<Entry>, Rejection> {
     let principal = match order.principal {
         Principal::Agent(WorkspaceId::ROOT) => Principal::Coordinator,
         other => other,
     };
     let actor = role::delegation::actor(run, principal);
-    let mut stage = Stage::new(run, actor, order.command.name(), now);
-    if !matches!(order.command, Command::StartRun(_)) {
-        may_proceed(&stage, &order.command)?;
+    let mut stage = Stage::new((run, measured), actor, order.command.name(), now);
+    match admit(&mut stage, principal, &order.command) {
+        Ok(()) => Ok(stage.finish()),
+        Err(refusal) => Err(Rejection {
+            refusal,
+            record: stage.finish(),
+        }),
     }
-    if run.setup.is_some() {
-        is_known(&mut stage, principal)?;
+}
+
+fn admit(stage: &mut Stage<'_>, principal: Principal, command: &Command) -> Decision {
+    if !matches!(command, Command::StartRun(_)) {
+        may_proceed(stage, command)?;
     }
-    dispatch(&mut stage, principal, &order.command)?;
-    Ok(stage.finish())
+    if stage.before().setup.is_some() {
+        is_known(stage, principal)?;
+    }
+    dispatch(stage, principal, command)
 }
 
 fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     if run.setup.is_none() {
         return Err(Refusal::NotStarted);
     }
@@ -82,11 +99,11 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
 /// that somebody tried is on the trail.
 fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     let reason = match principal {
-        Principal::Agent(id) if stage.run.workspace(id).is_none() => Refusal::TargetNotFound,
-        Principal::User(user) if stage.run.user(user).is_none() => Refusal::UnknownUser,
+        Principal::Agent(id) if stage.before().workspace(id).is_none() => Refusal::TargetNotFound,
+        Principal::User(user) if stage.before().user(user).is_none() => Refusal::UnknownUser,
         _ => return Ok(()),
     };
-    deny(stage, principal, None, (reason, None))
+    Err(deny(stage, principal, None, (reason, None)))
 }
 
 fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision {
@@ -208,7 +225,7 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         C::CreateCheckpoint(new) => checkpoint::create(stage, by, new),
         C::ReportUsage { totals } => match by {
             Principal::Agent(id) => meter::report(stage, id, totals),
-            _ => deny(stage, by, None, (Refusal::PermissionDenied, None)),
+            _ => Err(forbid(stage, by, None)),
         },
         C::Read {
             workspace,
@@ -322,16 +339,15 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     }
 }
 
-/// Notes what an accepted order measured. Whoever decides and applies by hand
-/// calls it for every order that was not refused; entries do not tell all of it
-/// at once.
-pub fn note(run: &mut Run, order: &Order) {
-    meter::note(run, order);
-}
-
-/// Decides and, whatever the answer, applies what it recorded.
-pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Refusal>) {
-    let (entries, refusal) = match decide(run, order, now) {
+/// Decides and, whatever the answer, applies what it recorded and notes what it
+/// measured.
+pub fn step(
+    run: &mut Run,
+    measured: &mut Measured,
+    order: &Order,
+    now: Micros,
+) -> (Vec<Entry>, Option<Refusal>) {
+    let (entries, refusal) = match decide(run, measured, order, now) {
         Ok(entries) => (entries, None),
         Err(rejection) => (rejection.record, Some(rejection.refusal)),
     };
@@ -339,7 +355,7 @@ pub fn step(run: &mut Run, order: &Order, now: Micros) -> (Vec<Entry>, Option<Re
         apply(run, entry);
     }
     if refusal.is_none() {
-        note(run, order);
+        measured.note(run, order);
     }
     (entries, refusal)
 }

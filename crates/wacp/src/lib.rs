@@ -7,18 +7,18 @@
 //! | --- | --- |
 //! | [`decide`] | whoever takes orders: reads the run, gives entries or a rejection with its record |
 //! | [`apply`] | for each entry once it is durable, and for each entry of the past on replay; cannot fail |
-//! | [`note`] | after an accepted order was applied: what it measured and no entry tells yet |
+//! | [`Measured::note`] | after an accepted order was applied: what it measured and no entry tells yet |
 //! | [`effects`] | with the entries of a commit: what the world must be told now; never on replay |
 //! | [`Run::next_deadline`] | when to give the order `Tick` next |
 //! | [`recovery::rebuild`] | at the start, with the whole trail; then the order `Recover` |
 //!
-//! [`step`] is `decide`, `apply` and `note` at once, for those who keep nothing.
+//! [`step`] does all three at once.
 //! A worker is created, directed, makes something, and its work is merged:
 //!
 //! ```
 //! use trail::Micros;
 //! use wacp::{
-//!     Command, Effect, Order, Principal, Refusal, Run,
+//!     Command, Effect, Measured, Order, Principal, Refusal, Run,
 //!     checkpoint::NewCheckpoint,
 //!     content::Content,
 //!     effects,
@@ -35,11 +35,12 @@
 //!
 //! let (root, worker, ann) = (WorkspaceId::ROOT, WorkspaceId(1), UserId(0));
 //! let mut run = Run::default();
+//! let mut measured = Measured::default();
 //! let mut trail = Vec::new();
 //! let mut now = Micros(0);
 //! let mut give = |run: &mut Run, by: Principal, command: Command| {
 //!     now.0 += 1_000;
-//!     let (entries, refusal) = step(run, &Order::new(by, command), now);
+//!     let (entries, refusal) = step(run, &mut measured, &Order::new(by, command), now);
 //!     let told = effects(run, &entries);
 //!     trail.extend(entries);
 //!     refusal.map_or(Ok(told), Err)
@@ -112,8 +113,9 @@ pub mod user;
 pub mod workspace;
 
 pub use command::{Command, Order, Principal};
-pub use decide::{apply, decide, note, step};
+pub use decide::{apply, decide, step};
 pub use effect::{Effect, effects};
 pub use event::{Actor, Entry, Event};
 pub use rejection::{Refusal, Rejection};
 pub use state::Run;
+pub use workspace::measured::Measured;

@@ -22,15 +22,6 @@ impl Rejection {
     }
 }
 
-impl From<Refusal> for Rejection {
-    fn from(refusal: Refusal) -> Rejection {
-        Rejection {
-            refusal,
-            record: Vec::new(),
-        }
-    }
-}
-
 /// The reasons, closed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,

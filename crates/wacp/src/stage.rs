@@ -1,32 +1,41 @@
 //! Where a decision is put together: entries in order, numbers not yet taken.
 //!
 //! The run itself is only read. What a later step of the same command must know
-//! of an earlier one is kept here, and it is little: the numbers handed out and
-//! the states that have changed.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! of an earlier one lies over the run: the stage reads it off the entries as
+//! they are added, so that nobody has to remember to say it.
 
 use trail::Micros;
 
 use crate::{
+    envelope::Pending,
+    escalation::Escalation,
     event::{Actor, Entry, Event, WorkspaceStateChanged},
+    gate::Gate,
     id::{
         ArtifactId, CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, RightId, SignalId,
         TaskId, UserId, WorkspaceId,
     },
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     state::{Counters, Run, Slot},
     task::Status,
     workspace::{
-        budget::Dimension,
+        budget::{Dimension, Usage},
         lifecycle::{Reason, State, Trigger, is_allowed},
+        measured::Measured,
         meter,
     },
 };
 
+mod overlay;
+
+pub use overlay::Charged;
+use overlay::{Done, Overlay};
+
 #[derive(Debug)]
 pub struct Stage<'a> {
-    pub run: &'a Run,
+    run: &'a Run,
+    measured: &'a Measured,
+    overlay: Overlay,
     /// Who acts; most entries of a command carry this actor.
     pub actor: Actor,
     /// What is asked for, by the command's name.
@@ -38,36 +47,10 @@ pub struct Stage<'a> {
     last: Micros,
     next: Counters,
     entries: Vec<Entry>,
-    moved: BTreeMap<WorkspaceId, State>,
-    tasks: BTreeMap<TaskId, Status>,
-    /// Gates and escalations answered in this decision.
-    pub answered_gates: BTreeSet<GateId>,
-    pub answered_escalations: BTreeSet<SignalId>,
-    /// Envelopes that reached their receiver in this decision.
-    pub arrived: BTreeSet<EnvelopeId>,
-    /// Signals that reached somebody in this decision.
-    pub told: BTreeSet<SignalId>,
-    /// Envelopes that left their inbox in this decision.
-    pub gone: BTreeSet<EnvelopeId>,
-    /// Send-once rights used up or given away in this decision.
-    pub spent_rights: BTreeSet<RightId>,
-    /// Workspaces handed to the root in this decision.
-    pub adopted: BTreeSet<WorkspaceId>,
-    /// What this decision makes workspaces use.
-    pub charged: BTreeMap<(WorkspaceId, Dimension), Charged>,
 }
 
-/// What one decision has charged a workspace in one dimension so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Charged {
-    /// By the workspace itself.
-    pub own: u64,
-    /// By it and everything beneath it.
-    pub total: u64,
-    pub is_warned: bool,
-}
-
-pub type Decision = Result<(), Rejection>;
+/// Nothing, or why not. What the stage holds by then is the record of a refusal.
+pub type Decision = Result<(), Refusal>;
 
 macro_rules! number {
     ($($method:ident -> $id:ident: $field:ident,)*) => {
@@ -84,9 +67,16 @@ macro_rules! number {
 const LATEST: Micros = Micros(1 << 52);
 
 impl<'a> Stage<'a> {
-    pub fn new(run: &'a Run, actor: Actor, action: &'static str, now: Micros) -> Stage<'a> {
+    pub fn new(
+        (run, measured): (&'a Run, &'a Measured),
+        actor: Actor,
+        action: &'static str,
+        now: Micros,
+    ) -> Stage<'a> {
         Stage {
             run,
+            measured,
+            overlay: Overlay::default(),
             actor,
             action,
             asker: None,
@@ -94,16 +84,6 @@ impl<'a> Stage<'a> {
             last: run.clock,
             next: run.next,
             entries: Vec::new(),
-            moved: BTreeMap::new(),
-            tasks: BTreeMap::new(),
-            answered_gates: BTreeSet::new(),
-            answered_escalations: BTreeSet::new(),
-            arrived: BTreeSet::new(),
-            told: BTreeSet::new(),
-            gone: BTreeSet::new(),
-            spent_rights: BTreeSet::new(),
-            adopted: BTreeSet::new(),
-            charged: BTreeMap::new(),
         }
     }
 
@@ -147,9 +127,11 @@ impl<'a> Stage<'a> {
         // every workspace (WACP §6.7.5).
         let time = self.next_time();
         self.last = time;
+        let event = event.into();
+        self.overlay.follow(&event);
         self.entries.push(Entry {
             actor,
-            event: event.into(),
+            event,
             time,
             workspace,
         });
@@ -160,28 +142,100 @@ impl<'a> Stage<'a> {
         self.now.max(Micros(self.last.0.saturating_add(1)))
     }
 
-    /// The state a workspace is in after what has been put together so far.
+    /// The run that this decision is made on, without what it has changed so
+    /// far: for checks, which come first, and for what no decision changes on
+    /// the way, as people, roles and limits.
+    pub fn before(&self) -> &'a Run {
+        self.run
+    }
+
+    /// What was last reported of a workspace and may not be written yet.
+    pub fn measured(&self, workspace: WorkspaceId) -> Usage {
+        self.measured.of(workspace)
+    }
+
+    /// The state of a workspace by now.
     pub fn state_of(&self, workspace: WorkspaceId) -> Option<State> {
-        let moved = self.moved.get(&workspace).copied();
+        let moved = self.overlay.state(workspace);
         moved.or_else(|| self.run.state_of(workspace))
     }
 
-    /// The parent a workspace has after what has been put together so far.
+    /// Who hears what a workspace says by now.
     pub fn parent_of(&self, workspace: WorkspaceId) -> Option<WorkspaceId> {
-        if self.adopted.contains(&workspace) {
-            return Some(WorkspaceId::ROOT);
-        }
-        self.run.workspace(workspace).and_then(Slot::parent)
+        let moved = self.overlay.parent(workspace);
+        moved.or_else(|| self.run.workspace(workspace).and_then(Slot::parent))
     }
 
-    /// The status of a task after what has been put together so far.
+    /// The root hears this one's last words in place of a parent that has ended.
+    pub fn speaks_to_root(&mut self, workspace: WorkspaceId) {
+        self.overlay.hang(workspace, WorkspaceId::ROOT);
+    }
+
+    /// The status of a task by now.
     pub fn task_status(&self, task: TaskId) -> Option<Status> {
-        let noted = self.tasks.get(&task).copied();
+        let noted = self.overlay.status(task);
         noted.or_else(|| self.run.task(task).map(|task| task.status))
     }
 
-    pub fn note_task(&mut self, task: TaskId, status: Status) {
-        self.tasks.insert(task, status);
+    /// The gate, if it still waits for its answer.
+    pub fn gate(&self, id: GateId) -> Option<&'a Gate> {
+        let waits = !self.overlay.has(Done::Answered(id));
+        self.run.gates.get(&id).filter(|_| waits)
+    }
+
+    /// How many gates wait before one that would be asked now.
+    pub fn gates_before(&self) -> u32 {
+        let asked = self.next.gates - self.run.next.gates;
+        self.run.gates.len() as u32 + asked - self.overlay.answered()
+    }
+
+    /// The escalation, if it still waits for its answer.
+    pub fn escalation(&self, id: SignalId) -> Option<&'a Escalation> {
+        let waits = !self.overlay.has(Done::Settled(id));
+        self.run.escalations.get(&id).filter(|_| waits)
+    }
+
+    /// The escalation has its answer, whatever that leads to before it is told.
+    pub fn settle_escalation(&mut self, id: SignalId) {
+        self.overlay.mark(Done::Settled(id));
+    }
+
+    /// What waits in an inbox by now, oldest first.
+    pub fn inbox(&self, to: WorkspaceId) -> impl Iterator<Item = (EnvelopeId, &'a Pending)> {
+        let range = (to, EnvelopeId(0))..=(to, EnvelopeId(u64::MAX));
+        let all = self.run.inboxes.range(range);
+        all.map(|((_, id), pending)| (*id, pending))
+            .filter(|(id, _)| !self.overlay.has(Done::Taken(*id)))
+    }
+
+    /// Whether an envelope has not left its inbox in this decision.
+    pub fn still_waits(&self, envelope: EnvelopeId) -> bool {
+        !self.overlay.has(Done::Taken(envelope))
+    }
+
+    /// Whether an envelope reached its receiver in this decision.
+    pub fn has_arrived(&self, envelope: EnvelopeId) -> bool {
+        self.overlay.has(Done::Arrived(envelope))
+    }
+
+    /// How many envelopes have been delivered so far.
+    pub fn delivered(&self) -> u32 {
+        self.overlay.arrived()
+    }
+
+    /// Whether a signal reached somebody in this decision.
+    pub fn is_told(&self, signal: SignalId) -> bool {
+        self.overlay.has(Done::Told(signal))
+    }
+
+    /// Whether a send-once right was used or given away in this decision.
+    pub fn is_spent(&self, right: RightId) -> bool {
+        self.overlay.has(Done::Spent(right))
+    }
+
+    /// What this decision makes a workspace use.
+    pub fn charged(&mut self, workspace: WorkspaceId, dimension: Dimension) -> &mut Charged {
+        self.overlay.charged(workspace, dimension)
     }
 
     /// Moves a workspace along the table.
@@ -199,9 +253,8 @@ impl<'a> Stage<'a> {
             is_allowed(Some(from_state), to_state, trigger),
             "{workspace}: {from_state:?} to {to_state:?} by {trigger:?} is not in the table"
         );
-        self.moved.insert(workspace, to_state);
         let consumed = match to_state.is_terminal() {
-            true => meter::unwritten(self.run, workspace),
+            true => meter::unwritten(self, workspace),
             false => None,
         };
         self.push(
@@ -225,20 +278,7 @@ impl<'a> Stage<'a> {
         done
     }
 
-    /// How many envelopes have been delivered so far.
-    pub fn delivered(&self) -> u32 {
-        self.arrived.len() as u32
-    }
-
     pub fn finish(self) -> Vec<Entry> {
         self.entries
-    }
-
-    /// Refuses, with what has been put together as the record of it.
-    pub fn refuse(&mut self, refusal: Refusal) -> Decision {
-        Err(Rejection {
-            refusal,
-            record: std::mem::take(&mut self.entries),
-        })
     }
 }

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use wacp::{
-    Entry, Event,
+    Entry, Event, Measured,
     recovery::{self, Halt},
 };
 
@@ -64,6 +64,7 @@ impl Player {
         match recovery::rebuild(&entries) {
             Ok(rebuilt) => {
                 self.run = rebuilt.run;
+                self.measured = Measured::default();
                 self.rebuilt = Some(Rebuilt::Whole {
                     quarantined: rebuilt.quarantined.len(),
                 });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use trail::Micros;
 use wacp::{
-    Command, Effect, Entry, Event, Order, Principal, Refusal, Run, apply, decide, effects, note,
+    Command, Effect, Entry, Event, Measured, Order, Principal, Refusal, Run, effects, step,
 };
 
 use crate::{
@@ -52,6 +52,7 @@ pub fn play(scenario: &Scenario) -> Outcome<Played> {
 #[derive(Default)]
 struct Player {
     run: Run,
+    measured: Measured,
     now: Micros,
     entries: Vec<Entry>,
     /// What the world was told, and after which entry.
@@ -132,16 +133,7 @@ impl Player {
 
     fn attempt(&mut self, principal: Principal, command: Command) -> (Vec<Entry>, Option<Refusal>) {
         let order = Order::new(principal, command);
-        let (entries, refusal) = match decide(&self.run, &order, self.now) {
-            Ok(entries) => (entries, None),
-            Err(rejection) => (rejection.record, Some(rejection.refusal)),
-        };
-        for entry in &entries {
-            apply(&mut self.run, entry);
-        }
-        if refusal.is_none() {
-            note(&mut self.run, &order);
-        }
+        let (entries, refusal) = step(&mut self.run, &mut self.measured, &order, self.now);
         for entry in &entries {
             self.entries.push(entry.clone());
             let told = effects(&self.run, std::slice::from_ref(entry));

@@ -7,7 +7,7 @@ use std::{
 
 use trail::Micros;
 use wacp::{
-    Command, Entry, Order, Principal, Refusal, Run, content::Content, decide,
+    Command, Entry, Measured, Order, Principal, Refusal, Run, content::Content, decide,
     envelope::NewEnvelope, id::WorkspaceId, role::EnvelopeType, step,
 };
 
@@ -103,6 +103,7 @@ pub fn play(seed: u64, steps: usize) -> Result<Agreed, Box<Parted>> {
 /// The real one and the model of it.
 struct Sides {
     run: Run,
+    measured: Measured,
     model: Model,
     now: Micros,
     begin: Vec<Order>,
@@ -113,12 +114,14 @@ impl Sides {
         let mut begin = setup::beginning(dice);
         begin.reverse();
         let (mut run, now) = (Run::default(), Micros(1_000_000_000));
+        let mut measured = Measured::default();
         let start = begin.pop().expect("a run begins with an order");
-        step(&mut run, &start, now);
+        step(&mut run, &mut measured, &start, now);
         let started = &run.setup.as_deref().expect("the run has started").started;
         let model = Model::begin(started.highway, started.limits.idle_timeout_us, now);
         Sides {
             run,
+            measured,
             model,
             now,
             begin,
@@ -146,7 +149,7 @@ impl Sides {
         dice: &mut Dice,
     ) -> Result<(Vec<Entry>, Option<Refusal>), String> {
         let now = self.now.max(self.run.clock);
-        let (entries, refusal) = step(&mut self.run, order, now);
+        let (entries, refusal) = step(&mut self.run, &mut self.measured, order, now);
         self.model.step(order, now, refusal, &entries)?;
         compare(&self.model, &self.run)?;
         self.probe(dice)?;
@@ -172,7 +175,9 @@ impl Sides {
         let new = NewEnvelope::to(to, dice.pick(&kinds), Content::markdown(""));
         let order = Order::new(Principal::Agent(from), Command::Send(Box::new(new)));
         let now = self.now.max(self.run.clock);
-        let found = decide(&self.run, &order, now).err().map(|no| no.refusal);
+        let found = decide(&self.run, &self.measured, &order, now)
+            .err()
+            .map(|no| no.refusal);
         let expected = self.model.expect(&as_coordinator(&order), now);
         match expected.agrees(found) || found == Some(Refusal::DueFirst) {
             true => Ok(()),

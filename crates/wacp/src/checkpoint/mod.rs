@@ -14,7 +14,7 @@ use crate::{
     integration,
     integrity::{self, Check, Proof},
     rejection::Refusal,
-    role::{BaseRole, CheckpointType, Text, delegation::deny},
+    role::{BaseRole, CheckpointType, Text, delegation::forbid},
     signal::{self, SignalType},
     stage::{Decision, Stage},
     state::{Run, Slot},
@@ -147,11 +147,10 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
         Principal::Agent(id) => id,
         Principal::Coordinator => WorkspaceId::ROOT,
         _ => {
-            let denial = (Refusal::PermissionDenied, None);
-            return deny(stage, principal, None, denial);
+            return Err(forbid(stage, principal, None));
         }
     };
-    let run = stage.run;
+    let run = stage.before();
     if let Err(reason) = check(run, workspace, new) {
         if reason == Refusal::IntegrityViolation {
             integrity::violation(stage, workspace, Damaged::NewCheckpoint);
@@ -165,7 +164,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
                 workspace,
             },
         );
-        return stage.refuse(reason);
+        return Err(reason);
     }
     let checkpoint = stage.new_checkpoint();
     let first_artifact = stage.new_artifacts(new.artifacts.len());
@@ -176,7 +175,7 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
             checkpoint,
             checkpoint_type: new.checkpoint_type,
             confidence: new.confidence,
-            consumed: meter::unwritten(run, workspace),
+            consumed: meter::unwritten(stage, workspace),
             content: new.content,
             first_artifact,
             intent: new.intent,
@@ -198,8 +197,8 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewCheckpoint) 
 
 /// Bytes are counted; what the agent reports counts only where nobody else does.
 fn account(stage: &mut Stage<'_>, workspace: WorkspaceId, new: &NewCheckpoint) {
-    let mut measured = meter::unwritten(stage.run, workspace).unwrap_or_default();
-    if let (Some(open), Some(usage)) = (stage.run.open(workspace), new.resource_usage) {
+    let mut measured = meter::unwritten(stage, workspace).unwrap_or_default();
+    if let (Some(open), Some(usage)) = (stage.before().open(workspace), new.resource_usage) {
         let total = total(&open.register.reported, &usage);
         if open.metered {
             meter::compare(stage, workspace, &total);

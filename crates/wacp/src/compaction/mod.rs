@@ -62,22 +62,22 @@ pub fn is_essential(event: &Event) -> bool {
 /// The runtime has moved entries of a finished workspace.
 pub fn compact(stage: &mut Stage<'_>, principal: Principal, done: &Compaction) -> Decision {
     runtime_only(stage, principal)?;
-    match stage.run.workspace(done.workspace) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(Slot::Open(_)) => return stage.refuse(Refusal::NotTerminal),
+    match stage.before().workspace(done.workspace) {
+        None => return Err(Refusal::TargetNotFound),
+        Some(Slot::Open(_)) => return Err(Refusal::NotTerminal),
         Some(Slot::Ended(_)) => {}
     }
     // What is being salvaged is verified once more before it is merged.
-    if stage.run.merges.contains_key(&done.workspace) {
-        return stage.refuse(Refusal::IntegrationUnderWay);
+    if stage.before().merges.contains_key(&done.workspace) {
+        return Err(Refusal::IntegrationUnderWay);
     }
     let beyond = done.to > LARGEST || done.archived > LARGEST || done.preserved > LARGEST;
     if done.archived == 0 || done.from > done.to || beyond {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     // What is put away is not salvaged any more, and nobody is asked.
     for (_, gate) in stage
-        .run
+        .before()
         .gate_subjects
         .range(gate::salvages(done.workspace))
     {
@@ -104,7 +104,7 @@ pub fn record_snapshot(
     state_hash: trail::Hash,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let entries = stage.run.entries;
+    let entries = stage.before().entries;
     stage.push(
         None,
         TrailSnapshotCreated {

@@ -7,7 +7,6 @@ use crate::{
     event::{Entry, Event},
     gate::{self, GateType},
     id::{EnvelopeId, GateId, WorkspaceId},
-    right,
     state::Run,
     workspace::{
         Deadline,
@@ -32,10 +31,6 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                 unasked: e.from.is_some() && gate::is_on(run, GateType::EnvelopeDelivery),
             };
             run.inboxes.insert((e.to, e.envelope), pending);
-            // Told right after it; but used by it.
-            if let (Some(right), Some(from)) = (e.consumes, e.from) {
-                right::remove(run, from, e.to, right);
-            }
             hinder(run, e.to, 1);
         }
         Event::EnvelopeDelivered(e) => {

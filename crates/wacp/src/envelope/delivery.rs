@@ -20,7 +20,7 @@ use crate::{
     id::{EnvelopeId, Party, WorkspaceId},
     rejection::Refusal,
     right::{self, RightKind},
-    role::{EnvelopeType, delegation::deny},
+    role::{EnvelopeType, delegation::forbid},
     signal::{self, SignalType},
     stage::{Decision, Stage},
     task::{self, Status},
@@ -33,28 +33,16 @@ use crate::{
 
 /// Whether a new envelope from `from` can be delivered at once.
 pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, from: Option<WorkspaceId>) -> bool {
-    let Some(open) = stage.run.open(to) else {
+    let Some(open) = stage.before().open(to) else {
         return false;
     };
     if stage.state_of(to).map(State::inbox) != Some(Inbox::Open) {
         return false;
     }
     open.hindrances == 0
-        || !inbox(stage, to).any(|(_, pending)| {
+        || !stage.inbox(to).any(|(_, pending)| {
             pending.blocks_inbox() || (pending.from == from && pending.is_hindrance())
         })
-}
-
-fn inbox<'a>(
-    stage: &Stage<'a>,
-    to: WorkspaceId,
-) -> impl Iterator<Item = (EnvelopeId, &'a Pending)> + use<'a> {
-    let range = (to, EnvelopeId(0))..=(to, EnvelopeId(u64::MAX));
-    stage
-        .run
-        .inboxes
-        .range(range)
-        .map(|((_, id), pending)| (*id, pending))
 }
 
 /// Puts an envelope into its inbox; the first one begins the work.
@@ -67,7 +55,6 @@ pub fn deliver(
     rights: &[(RightKind, WorkspaceId)],
     payload: Option<Content>,
 ) {
-    stage.arrived.insert(envelope);
     stage.push_protocol(
         Some(to),
         EnvelopeDelivered {
@@ -85,7 +72,7 @@ pub fn deliver(
         stage.as_protocol(|stage| {
             stage.transition(to, State::Active, Trigger::FirstEnvelope, None);
         });
-        if let Some(task) = stage.run.open(to).and_then(|open| open.task) {
+        if let Some(task) = stage.before().open(to).and_then(|open| open.task) {
             task::set_status(stage, task, Status::InProgress, Some(to));
         }
         meter::enforce(stage, to);
@@ -94,7 +81,7 @@ pub fn deliver(
     // It may have been one too many. What waited before is settled with the
     // workspace; this one is new to the run.
     let is_over = stage.state_of(to).is_some_and(State::is_terminal);
-    if is_over && !stage.run.inboxes.contains_key(&(to, envelope)) {
+    if is_over && !stage.before().inboxes.contains_key(&(to, envelope)) {
         stage.push_protocol(
             Some(to),
             EnvelopeUndeliverable {
@@ -108,39 +95,39 @@ pub fn deliver(
     }
 }
 
-/// Delivers whatever can be delivered now, oldest first. `gone` has just left
-/// the inbox.
-pub fn drain(stage: &mut Stage<'_>, to: WorkspaceId, gone: Option<EnvelopeId>) {
-    drain_with(stage, to, gone, None);
+/// Delivers whatever can be delivered now, oldest first.
+pub fn drain(stage: &mut Stage<'_>, to: WorkspaceId) {
+    drain_with(stage, to, None);
 }
 
 /// The same, when a gate has just let one through, perhaps with another payload.
 pub fn drain_with(
     stage: &mut Stage<'_>,
     to: WorkspaceId,
-    gone: Option<EnvelopeId>,
     released: Option<(EnvelopeId, Option<Content>)>,
 ) {
     if stage.state_of(to).map(State::inbox) != Some(Inbox::Open) {
         return;
     }
-    if stage.run.open(to).is_none_or(|open| open.hindrances == 0) {
+    if stage
+        .before()
+        .open(to)
+        .is_none_or(|open| open.hindrances == 0)
+    {
         return;
     }
     let mut busy: Vec<Option<WorkspaceId>> = Vec::new();
-    let waiting: Vec<(EnvelopeId, &Pending)> = inbox(stage, to)
-        .filter(|(id, _)| Some(*id) != gone && !stage.gone.contains(id))
-        .collect();
+    let waiting: Vec<(EnvelopeId, &Pending)> = stage.inbox(to).collect();
     // Whatever arrives after a blocking one waits for it, older or not.
     let blocks = |(id, pending): &(EnvelopeId, &Pending)| {
-        let arrived = pending.priority == Priority::Blocking && stage.arrived.contains(id);
+        let arrived = pending.priority == Priority::Blocking && stage.has_arrived(*id);
         arrived || pending.blocks_inbox()
     };
     if waiting.iter().any(blocks) {
         return;
     }
     for (id, pending) in waiting {
-        if stage.arrived.contains(&id) {
+        if stage.has_arrived(id) {
             continue;
         }
         let (progress, payload) = match released {
@@ -182,46 +169,40 @@ pub fn acknowledge(
         _ => false,
     };
     if !own {
-        let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, Some(workspace), denial);
+        return Err(forbid(stage, principal, Some(workspace)));
     }
-    let run = stage.run;
-    let open = match run.living(workspace) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let run = stage.before();
+    let open = run.living(workspace)?;
     if matches!(open.state, State::Suspended | State::Migrating) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     let pending = run.inboxes.get(&(workspace, envelope));
     match pending.map(|pending| pending.progress) {
         Some(Progress::Delivered { .. }) => {}
-        Some(Progress::Queued | Progress::Gated(_)) => return stage.refuse(Refusal::NotDelivered),
+        Some(Progress::Queued | Progress::Gated(_)) => return Err(Refusal::NotDelivered),
         // A second acknowledgement is recorded and changes nothing (§4.2).
         None if open.taken.contains(&envelope) => {}
-        None => return stage.refuse(Refusal::UnknownEnvelope),
+        None => return Err(Refusal::UnknownEnvelope),
     }
     let reference = Some(Reference::Envelope(envelope));
     stage.as_protocol(|stage| {
         signal::say(stage, workspace, SignalType::Acknowledged, None, reference);
     });
-    stage.gone.insert(envelope);
     if pending.is_some_and(Pending::is_hindrance) {
-        drain(stage, workspace, Some(envelope));
+        drain(stage, workspace);
     }
     Ok(())
 }
 
 /// Nobody acknowledged in time: again, or never more.
 pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
-    let Some(pending) = stage.run.inboxes.get(&(to, envelope)) else {
+    let Some(pending) = stage.before().inboxes.get(&(to, envelope)) else {
         return;
     };
     let Progress::Delivered { attempt, .. } = pending.progress else {
         return;
     };
     if attempt >= MAX_REDELIVERIES {
-        stage.gone.insert(envelope);
         stage.push(
             Some(to),
             EnvelopeUndeliverable {
@@ -232,10 +213,10 @@ pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
                 to,
             },
         );
-        drain(stage, to, Some(envelope));
+        drain(stage, to);
         return;
     }
-    let wait = patience_us(stage.run.limits().redelivery_base_us, attempt + 1);
+    let wait = patience_us(stage.before().limits().redelivery_base_us, attempt + 1);
     let next_at = Micros(stage.next_time().0.saturating_add(wait as i64));
     stage.push(
         Some(to),
@@ -256,7 +237,6 @@ pub fn reject_pending(
     pending: &Pending,
     reason: Refusal,
 ) {
-    stage.gone.insert(envelope);
     stage.push_protocol(
         Some(to),
         EnvelopeRejected {
@@ -282,7 +262,7 @@ pub fn post_directive(stage: &mut Stage<'_>, to: WorkspaceId, directive: Content
             in_reply_to: None,
             origin: Origin::Agent,
             originator: stage
-                .run
+                .before()
                 .open(to)
                 .map_or(Party::System, |open| open.originator),
             rights: Arc::from([]),

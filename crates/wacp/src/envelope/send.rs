@@ -8,11 +8,14 @@ use crate::{
     content::Content,
     event::{Damaged, EnvelopeCreated, EnvelopeRejected, HumanInjection, PortRightConsumed},
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{EnvelopeId, Party, RightId, UserId, WorkspaceId},
+    id::{EnvelopeId, Party, UserId, WorkspaceId},
     integrity::{self, Check, Proof},
     rejection::Refusal,
     right::{self, RightKind, Use},
-    role::{BaseRole, EnvelopeType, delegation::deny},
+    role::{
+        BaseRole, EnvelopeType,
+        delegation::{deny, forbid},
+    },
     stage::{Decision, Stage},
     state::{Run, Slot},
     user::{self, Capability},
@@ -25,33 +28,28 @@ pub fn send(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> D
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(
-                stage,
-                principal,
-                Some(new.to),
-                (Refusal::PermissionDenied, None),
-            );
+            return Err(forbid(stage, principal, Some(new.to)));
         }
     };
-    match check_sent(stage.run, from, new) {
-        Ok(_) => dispatch(stage, from, new, None),
-        Err(refusal) => turn_away(stage, from, new, refusal),
-    }
+    check_sent(stage.before(), from, new)
+        .map_err(|refusal| turn_away(stage, from, new, refusal))?;
+    dispatch(stage, from, new, None)
 }
 
-/// Records that an agent's envelope was not accepted, and refuses.
+/// Records that an agent's envelope was not accepted; returns the refusal.
+#[must_use]
 pub fn turn_away(
     stage: &mut Stage<'_>,
     from: WorkspaceId,
     new: &NewEnvelope,
     refusal: Refusal,
-) -> Decision {
+) -> Refusal {
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, from, Damaged::NewEnvelope);
     }
-    let place = stage.run.workspace(from).map(|_| from);
+    let place = stage.before().workspace(from).map(|_| from);
     stage.push_protocol(place, rejected(None, Some(from), new, refusal));
-    stage.refuse(refusal)
+    refusal
 }
 
 /// Sends what was checked, on the right that it uses. With a period, it is the
@@ -62,7 +60,7 @@ pub fn dispatch(
     new: &NewEnvelope,
     grace_us: Option<u64>,
 ) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let used = check_sent(run, from, new)?;
     let originator = run.workspace(from).map_or(Party::System, Slot::originator);
     let post = Post {
@@ -199,18 +197,17 @@ pub struct Post {
 pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
     let (envelope, to) = (stage.new_envelope(), post.to);
     let (from, bytes, rights) = (post.from, post.payload.bytes, post.rights.clone());
-    create(stage, envelope, post, None);
+    create(stage, envelope, post);
     if delivery::is_free(stage, to, from) {
         delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
     }
     envelope
 }
 
-fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post, consumes: Option<RightId>) {
+fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
     stage.push(
         post.from.or(Some(post.to)),
         Box::new(EnvelopeCreated {
-            consumes,
             envelope,
             from: post.from,
             grace_us: post.grace_us,
@@ -229,11 +226,7 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post, consumes: Opt
 }
 
 /// Accepts, uses up the right, asks the gate, delivers.
-fn accept(
-    stage: &mut Stage<'_>,
-    post: Post,
-    used: Use,
-) -> Result<EnvelopeId, crate::rejection::Rejection> {
+fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Refusal> {
     let (from, to) = (post.from, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
@@ -251,9 +244,8 @@ fn accept(
         rights: post.rights.clone(),
         to,
     };
-    create(stage, envelope, post, once);
+    create(stage, envelope, post);
     if let (Some(right), Some(holder)) = (once, from) {
-        stage.spent_rights.insert(right);
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {
@@ -284,14 +276,9 @@ fn accept(
 /// away (WACP §8.1).
 pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) -> Decision {
     let Principal::User(user) = principal else {
-        return deny(
-            stage,
-            principal,
-            Some(new.to),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(new.to)));
     };
-    let run = stage.run;
+    let run = stage.before();
     let owner = match new.to {
         // To speak to the coordinator is to ask, not to direct.
         WorkspaceId::ROOT => Some(Party::User(user)),
@@ -304,30 +291,25 @@ pub fn inject(stage: &mut Stage<'_>, principal: Principal, new: &NewEnvelope) ->
         Some(Capability::InjectDirectiveAny),
         owner,
     );
-    if let Err(denial) = allowed {
-        return deny(stage, principal, Some(new.to), denial);
-    }
+    allowed.map_err(|denial| deny(stage, principal, Some(new.to), denial))?;
     stage.actor = crate::event::Actor::User(user);
-    match check_injection(run, new) {
-        Ok(()) => {
-            injected(stage, user, new);
-            Ok(())
-        }
-        Err(refusal) => not_injected(stage, user, new, refusal),
-    }
+    check_injection(run, new).map_err(|refusal| not_injected(stage, user, new, refusal))?;
+    injected(stage, user, new);
+    Ok(())
 }
 
-/// Records that a person's envelope was not accepted, and refuses.
+/// Records that a person's envelope was not accepted; returns the refusal.
+#[must_use]
 pub fn not_injected(
     stage: &mut Stage<'_>,
     user: UserId,
     new: &NewEnvelope,
     refusal: Refusal,
-) -> Decision {
+) -> Refusal {
     if refusal == Refusal::IntegrityViolation {
         integrity::violation(stage, new.to, Damaged::NewEnvelope);
     }
-    let place = stage.run.workspace(new.to).map(|_| new.to);
+    let place = stage.before().workspace(new.to).map(|_| new.to);
     stage.push(
         place,
         HumanInjection {
@@ -338,7 +320,7 @@ pub fn not_injected(
             user,
         },
     );
-    stage.refuse(refusal)
+    refusal
 }
 
 fn check_injection(run: &Run, new: &NewEnvelope) -> Result<(), Refusal> {

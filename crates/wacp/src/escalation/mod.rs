@@ -20,7 +20,7 @@ use crate::{
     rejection::Refusal,
     role::{
         EnvelopeType, Text,
-        delegation::{Act, deny},
+        delegation::{Act, deny, forbid},
     },
     signal::{self, SignalType},
     stage::{Decision, Stage},
@@ -95,20 +95,21 @@ pub fn escalate(
     reason: Option<Text>,
     reference: Option<Reference>,
 ) -> Decision {
-    let run = stage.run;
-    let Some(setting) = run.started().map(|started| started.highway.escalation) else {
-        return stage.refuse(Refusal::NotStarted);
-    };
+    let run = stage.before();
+    let setting = run
+        .started()
+        .map(|started| started.highway.escalation)
+        .ok_or(Refusal::NotStarted)?;
     if !setting.enabled {
         let denial = (Refusal::EscalationDisabled, None);
         stage.action = ACTION;
-        return deny(stage, principal, Some(from), denial);
+        return Err(deny(stage, principal, Some(from), denial));
     }
     if run
         .open(from)
         .is_some_and(|open| open.escalations.len() >= MAX_OPEN)
     {
-        return stage.refuse(Refusal::GatePending);
+        return Err(Refusal::GatePending);
     }
     let signal = signal::say(
         stage,
@@ -161,13 +162,13 @@ pub fn answer(
     answer: &Answer,
 ) -> Decision {
     let Principal::User(user) = principal else {
-        let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, None, denial);
+        return Err(forbid(stage, principal, None));
     };
-    let run = stage.run;
-    let Some(escalation) = run.escalations.get(&signal) else {
-        return stage.refuse(Refusal::UnknownEscalation);
-    };
+    let run = stage.before();
+    let escalation = run
+        .escalations
+        .get(&signal)
+        .ok_or(Refusal::UnknownEscalation)?;
     let id = escalation.workspace;
     let owner = run.workspace(id).map(Slot::owner);
     // The owner may always answer, others with the capability for any workspace;
@@ -184,12 +185,11 @@ pub fn answer(
             Some(Capability::InjectDirectiveAny),
         ),
     };
-    if let Err(denial) = user::check(run, user, own, any, owner) {
-        return deny(stage, principal, Some(id), denial);
-    }
+    user::check(run, user, own, any, owner)
+        .map_err(|denial| deny(stage, principal, Some(id), denial))?;
     stage.actor = Actor::User(user);
     // Answered, whatever the answer leads to.
-    stage.answered_escalations.insert(signal);
+    stage.settle_escalation(signal);
     let mut sent = None;
     let response = match answer {
         Answer::Envelope {
@@ -206,9 +206,8 @@ pub fn answer(
                 EnvelopeType::Feedback => Ok(()),
                 _ => envelope::send::may_inject(run),
             };
-            if let Err(refusal) = may.and_then(|()| envelope::send::check_words(run, &new)) {
-                return envelope::send::not_injected(stage, user, &new, refusal);
-            }
+            let allowed = may.and_then(|()| envelope::send::check_words(run, &new));
+            allowed.map_err(|refusal| envelope::send::not_injected(stage, user, &new, refusal))?;
             sent = Some(envelope::send::injected(stage, user, &new));
             Response::Envelope
         }
@@ -233,7 +232,7 @@ pub fn answer(
 
 /// Nobody answered in time.
 pub fn time_out(stage: &mut Stage<'_>, signal: SignalId) {
-    let Some(escalation) = stage.run.escalations.get(&signal) else {
+    let Some(escalation) = stage.before().escalations.get(&signal) else {
         return;
     };
     let id = escalation.workspace;
@@ -266,12 +265,9 @@ pub fn time_out(stage: &mut Stage<'_>, signal: SignalId) {
 
 /// The workspace ended; nobody needs to answer.
 pub fn invalidate(stage: &mut Stage<'_>, signal: SignalId) {
-    let Some(escalation) = stage.run.escalations.get(&signal) else {
+    let Some(escalation) = stage.escalation(signal) else {
         return;
     };
-    if !stage.answered_escalations.insert(signal) {
-        return;
-    }
     stage.push_protocol(
         Some(escalation.workspace),
         EscalationResolved {

@@ -49,8 +49,6 @@ pub struct SignalDelivered {
 /// An envelope was accepted: created and validated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeCreated {
-    /// The right to send once that it uses up.
-    pub consumes: Option<RightId>,
     pub envelope: EnvelopeId,
     /// `None` for what the runtime or a person sends.
     pub from: Option<WorkspaceId>,

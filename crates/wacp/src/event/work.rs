@@ -140,8 +140,6 @@ pub struct GraphCreated {
 pub struct IntegrationStarted {
     pub checkpoint: CheckpointId,
     pub confidence: Confidence,
-    /// How many were found: as many entries follow.
-    pub conflicts: u32,
     pub mode: Mode,
     pub source: WorkspaceId,
     pub strategy: Strategy,
@@ -178,6 +176,4 @@ pub enum Aborted {
     /// What was salvaged is of no use.
     Unusable,
     IntegrityViolation,
-    /// Only its beginning survived a crash; it can be begun again.
-    Interrupted,
 }

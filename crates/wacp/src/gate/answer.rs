@@ -16,7 +16,7 @@ use crate::{
     id::{GateId, Party, UserId, WorkspaceId},
     integration::{self, Resolution},
     rejection::Refusal,
-    role::delegation::{coordinator_only, deny},
+    role::delegation::{coordinator_only, deny, forbid},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task,
@@ -37,40 +37,34 @@ pub fn resolve(
     modification: Option<&Modification>,
 ) -> Decision {
     let Principal::User(user) = principal else {
-        return deny(stage, principal, None, (Refusal::PermissionDenied, None));
+        return Err(forbid(stage, principal, None));
     };
-    let run = stage.run;
-    let Some(gate) = run.gates.get(&id) else {
-        return stage.refuse(Refusal::UnknownGate);
-    };
+    let run = stage.before();
+    let gate = run.gates.get(&id).ok_or(Refusal::UnknownGate)?;
     let (own, any) = match gate.gate_type.capabilities() {
         Some((own, any)) => (Some(own), Some(any)),
         // Seeing one's own trail is what every active person has.
         None => (Some(Capability::ViewTrailOwn), None),
     };
-    if let Err(denial) = user::check(run, user, own, any, owner(run, gate, user)) {
-        return deny(stage, principal, gate.proposal.workspace(), denial);
-    }
+    user::check(run, user, own, any, owner(run, gate, user))
+        .map_err(|denial| deny(stage, principal, gate.proposal.workspace(), denial))?;
     stage.actor = Actor::User(user);
     if !may_show(run, user, gate, modification) {
         let denial = (Refusal::MissingCapability, Some(Capability::ViewTrailAny));
         let place = gate.proposal.workspace();
-        return deny(stage, principal, place, denial);
+        return Err(deny(stage, principal, place, denial));
     }
-    if let Err(refusal) = check_modification(stage, gate, answer, modification) {
-        return stage.refuse(refusal);
-    }
+    check_modification(stage, gate, answer, modification)?;
     if answer != Answer::Reject
         && let Some(refusal) = hindrance(run, gate, modification)
     {
-        return stage.refuse(refusal);
+        return Err(refusal);
     }
     // What has become impossible is answered by the runtime, not by them.
     if answer != Answer::Reject && !is_possible(stage, gate, modification) {
         invalidate(stage, Some(id));
         return Ok(());
     }
-    stage.answered_gates.insert(id);
     stage.push(
         gate.proposal.workspace(),
         Box::new(GateResolved {
@@ -182,11 +176,11 @@ fn changed(new: &NewWorkspace, change: Option<&WorkspaceModification>) -> NewWor
 
 /// Whether what is proposed can still be done.
 fn is_possible(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
-    stands_behind(stage.run, gate) && can_be_done(stage, gate, modification)
+    stands_behind(stage.before(), gate) && can_be_done(stage, gate, modification)
 }
 
 fn can_be_done(stage: &Stage<'_>, gate: &Gate, modification: Option<&Modification>) -> bool {
-    let run = stage.run;
+    let run = stage.before();
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => run
             .task(*task)
@@ -319,7 +313,7 @@ fn proceed(
                 Some(Modification::Payload(payload)) => Some(*payload),
                 _ => None,
             };
-            envelope::drain_with(stage, *to, None, Some((*envelope, payload)));
+            envelope::drain_with(stage, *to, Some((*envelope, payload)));
         }
         (Proposal::Integration { acceptance, .. }, _) => {
             integration::perform_merge(stage, acceptance)
@@ -359,7 +353,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
     match &gate.proposal {
         Proposal::TaskApproval { task, .. } => task::cancel_now(stage, *task),
         Proposal::WorkspaceCreate { new, .. } => {
-            let place = stage.run.workspace(new.parent).map(|_| new.parent);
+            let place = stage.before().workspace(new.parent).map(|_| new.parent);
             stage.push_protocol(
                 place,
                 WorkspaceRejected {
@@ -369,10 +363,10 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
             );
         }
         Proposal::EnvelopeDelivery { envelope, to, .. } => {
-            let run = stage.run;
+            let run = stage.before();
             if let Some(pending) = run.inboxes.get(&(*to, *envelope)) {
                 envelope::reject_pending(stage, *to, *envelope, pending, reason);
-                envelope::drain(stage, *to, Some(*envelope));
+                envelope::drain(stage, *to);
             }
         }
         Proposal::Integration { acceptance, .. } => {
@@ -392,7 +386,7 @@ fn cancel(stage: &mut Stage<'_>, gate: &Gate, reason: Refusal) {
 
 /// Nobody answered in time.
 pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
-    let run = stage.run;
+    let run = stage.before();
     let Some(gate) = run.gates.get(&id) else {
         return;
     };
@@ -402,7 +396,6 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
         invalidate(stage, Some(id));
         return;
     }
-    stage.answered_gates.insert(id);
     let place = gate.proposal.workspace();
     let elapsed_us = u64::try_from(stage.now.0 - gate.triggered.0).unwrap_or(0);
     stage.push(
@@ -444,12 +437,10 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
 /// The coordinator takes up a question that was handed to it.
 pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let run = stage.run;
-    let Some(gate) = run.escalated_gates.get(&id) else {
-        return stage.refuse(Refusal::UnknownGate);
-    };
+    let run = stage.before();
+    let gate = run.escalated_gates.get(&id).ok_or(Refusal::UnknownGate)?;
     if yes && !is_possible(stage, gate, None) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     stage.push_protocol(
         gate.proposal

@@ -15,7 +15,7 @@ use crate::{
     event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
     id::{CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
     integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy, Salvage},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     right::RightKind,
     role::{EnvelopeType, Text},
     stage::Stage,
@@ -262,8 +262,8 @@ pub fn guard(
     gate_type: GateType,
     subject: Subject,
     proposal: Proposal,
-) -> Result<Verdict, Rejection> {
-    if is_on(stage.run, gate_type) {
+) -> Result<Verdict, Refusal> {
+    if is_on(stage.before(), gate_type) {
         ask(stage, gate_type, subject, proposal)
     } else {
         Ok(Verdict::Proceed)
@@ -276,21 +276,22 @@ pub fn ask(
     gate_type: GateType,
     subject: Subject,
     proposal: Proposal,
-) -> Result<Verdict, Rejection> {
-    let run = stage.run;
+) -> Result<Verdict, Refusal> {
+    let run = stage.before();
     let started = run.started().ok_or(Refusal::NotStarted)?;
     let key = (gate_type, subject);
     if run.gate_subjects.contains_key(&key) {
-        return Err(Refusal::GatePending.into());
+        return Err(Refusal::GatePending);
     }
     if let Some(fallback) = run.guard.get(&key) {
         // What was handed to the coordinator is its to take up, nobody else's.
         if *fallback == Fallback::EscalateToCoordinator && stage.actor != Actor::System {
-            return Err(Refusal::GatePending.into());
+            return Err(Refusal::GatePending);
         }
         return reenter(stage, gate_type, subject, *fallback);
     }
     let setting = started.highway.gate(gate_type);
+    let queue_position = stage.gates_before();
     let gate = stage.new_gate();
     let workspace = proposal.workspace();
     let (task, graph) = match (&proposal, workspace) {
@@ -314,9 +315,6 @@ pub fn ask(
     let timeout_at = setting
         .timeout_us
         .map(|us| Micros(stage.next_time().0.saturating_add(us as i64)));
-    // Answered a moment ago is not before it, asked a moment ago is.
-    let waiting = (run.gates.len() - stage.answered_gates.len()) as u32;
-    let earlier = waiting + (gate.0 - run.next.gates);
     stage.push(
         workspace,
         Box::new(GateTriggered {
@@ -326,7 +324,7 @@ pub fn ask(
             gate_type,
             graph,
             proposal,
-            queue_position: earlier,
+            queue_position,
             subject,
             task,
             timeout_at,
@@ -343,9 +341,9 @@ fn reenter(
     gate_type: GateType,
     subject: Subject,
     fallback: Fallback,
-) -> Result<Verdict, Rejection> {
+) -> Result<Verdict, Refusal> {
     let handed = stage
-        .run
+        .before()
         .escalated_gates
         .iter()
         .find(|(_, gate)| gate.gate_type == gate_type && gate.subject == subject);
@@ -368,7 +366,7 @@ fn reenter(
         },
     );
     if converted_to == Answer::Reject {
-        stage.refuse(Refusal::GateFellBack)?;
+        return Err(Refusal::GateFellBack);
     }
     Ok(Verdict::Proceed)
 }
@@ -378,12 +376,9 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
     let Some(id) = gate else {
         return;
     };
-    let Some(gate) = stage.run.gates.get(&id) else {
+    let Some(gate) = stage.gate(id) else {
         return;
     };
-    if !stage.answered_gates.insert(id) {
-        return;
-    }
     stage.push_protocol(
         gate.proposal.workspace(),
         Box::new(GateResolved {
@@ -401,7 +396,7 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
 /// Elsewhere a merge is another question.
 pub fn invalidate_merge(stage: &mut Stage<'_>, id: WorkspaceId) {
     let key = (GateType::Integration, Subject::Workspace(id));
-    let gate = stage.run.gate_subjects.get(&key).copied();
+    let gate = stage.before().gate_subjects.get(&key).copied();
     invalidate(stage, gate);
 }
 
@@ -414,7 +409,7 @@ pub fn salvages(id: WorkspaceId) -> RangeInclusive<(GateType, Subject)> {
 
 /// The run ends, and with it every question.
 pub fn invalidate_all(stage: &mut Stage<'_>) {
-    let run = stage.run;
+    let run = stage.before();
     for gate in run.gates.keys() {
         invalidate(stage, Some(*gate));
     }

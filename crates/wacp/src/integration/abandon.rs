@@ -12,7 +12,7 @@ use crate::{
 
 /// A workspace fails, and with it its own merge and every salvage into it.
 pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
-    let run = stage.run;
+    let run = stage.before();
     abandon_salvage(stage, id, Aborted::Failed(reason));
     let state = run.state_of(id);
     if !matches!(state, Some(State::Integrating | State::Conflicted)) {
@@ -38,7 +38,7 @@ pub fn abandon(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
 
 /// Salvages into a workspace that takes no more have nowhere to go.
 pub fn abandon_salvage(stage: &mut Stage<'_>, target: WorkspaceId, reason: Aborted) {
-    let run = stage.run;
+    let run = stage.before();
     let range = (target, WorkspaceId(0))..=(target, WorkspaceId(u32::MAX));
     for (_, source) in run.merge_targets.range(range) {
         if let Some(merge) = run.merges.get(source)

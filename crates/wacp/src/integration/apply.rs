@@ -37,14 +37,12 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                     artifacts,
                     synthesis: e.synthesis.clone(),
                     open: Vec::new(),
-                    unrecorded: e.conflicts,
                 },
             );
         }
         Event::ConflictDetected(e) => {
             run.next.conflicts = run.next.conflicts.max(e.conflict.0.saturating_add(1));
             if let Some(merge) = run.merges.get_mut(&e.workspace) {
-                merge.unrecorded = merge.unrecorded.saturating_sub(1);
                 merge.open.push(OpenConflict {
                     id: e.conflict,
                     conflict_type: e.conflict_type,

@@ -50,15 +50,18 @@ pub fn resolve(
     resolution: &Resolution,
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
-    let Some((merge, at)) = find(stage.run, id, conflict) else {
-        return stage.refuse(Refusal::UnknownConflict);
+    let Some((merge, at)) = find(stage.before(), id, conflict) else {
+        return Err(Refusal::UnknownConflict);
     };
     let asked = &merge.open[at].gates;
-    if asked.iter().any(|gate| stage.run.gates.contains_key(gate)) {
-        return stage.refuse(Refusal::GatePending);
+    if asked
+        .iter()
+        .any(|gate| stage.before().gates.contains_key(gate))
+    {
+        return Err(Refusal::GatePending);
     }
-    if !is_possible(stage.run, id, conflict, resolution) {
-        return stage.refuse(Refusal::InvalidState);
+    if !is_possible(stage.before(), id, conflict, resolution) {
+        return Err(Refusal::InvalidState);
     }
     let acceptable = match resolution {
         Resolution::CoordinatorResolve(content) | Resolution::Escalate(content) => {
@@ -67,7 +70,7 @@ pub fn resolve(
         Resolution::AgentRework => true,
     };
     if !acceptable {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     let open = &merge.open[at];
     let proposal = Proposal::ConflictResolution {
@@ -104,7 +107,7 @@ pub fn perform_resolution(
     conflict: ConflictId,
     resolution: &Resolution,
 ) {
-    let run = stage.run;
+    let run = stage.before();
     let Some((merge, at)) = find(run, id, conflict) else {
         return;
     };

@@ -36,13 +36,11 @@ pub const MAX_CONFLICTS: usize = 256;
 pub fn accept(stage: &mut Stage<'_>, principal: Principal, acceptance: &Acceptance) -> Decision {
     let id = acceptance.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    if let Err(refusal) = check(stage.run, acceptance) {
-        return stage.refuse(refusal);
-    }
+    check(stage.before(), acceptance)?;
     let proposal = Proposal::Integration {
         acceptance: Box::new(acceptance.clone()),
-        by: target_of(stage.run, id),
-        checkpoint: register(stage.run, id).and_then(|register| register.last_final()),
+        by: target_of(stage.before(), id),
+        checkpoint: register(stage.before(), id).and_then(|register| register.last_final()),
     };
     match gate::guard(
         stage,
@@ -150,7 +148,7 @@ fn check_synthesis(run: &Run, target: WorkspaceId, synthesis: &[Artifact]) -> Re
 /// Begins the merge and, without conflicts, ends it.
 pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
     let id = acceptance.workspace;
-    let run = stage.run;
+    let run = stage.before();
     let Some(checkpoint) = register(run, id).and_then(|r| r.find(r.last_final()?)) else {
         return;
     };
@@ -165,14 +163,14 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
         synthesis: acceptance.synthesis.clone(),
     };
     if acceptance.check == Check::Invalid || checkpoint.is_damaged {
-        merge.start(stage, checkpoint.confidence, 0);
+        merge.start(stage, checkpoint.confidence);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.stop(stage, Aborted::IntegrityViolation);
         end::fail(stage, id, Reason::IntegrityViolation);
         return;
     }
     let found = merge.find(run);
-    merge.start(stage, checkpoint.confidence, found.len());
+    merge.start(stage, checkpoint.confidence);
     if !found.is_empty() {
         merge.record(stage, found);
         stage.transition(id, State::Conflicted, Trigger::ConflictDetected, None);
@@ -185,7 +183,7 @@ pub fn perform(stage: &mut Stage<'_>, acceptance: &Acceptance) {
 
 /// The task and everything that waited for a workspace that closed.
 pub fn close(stage: &mut Stage<'_>, id: WorkspaceId) {
-    if let Some(task) = stage.run.workspace(id).and_then(Slot::task) {
+    if let Some(task) = stage.before().workspace(id).and_then(Slot::task) {
         task::set_status(stage, task, Status::Integrated, Some(id));
     }
     end::settle(stage, id, crate::event::Undeliverable::WorkspaceTerminal);
@@ -204,8 +202,7 @@ pub struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    /// Begins the merge, in which so many conflicts were found.
-    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence, conflicts: usize) {
+    pub fn start(&self, stage: &mut Stage<'_>, confidence: Confidence) {
         let about = Some(Reference::Workspace(self.source));
         // The coordinator's word, or that of the delegate in its place.
         let announcer = stage.asker.unwrap_or(WorkspaceId::ROOT);
@@ -215,7 +212,6 @@ impl Merging<'_> {
             IntegrationStarted {
                 checkpoint: self.checkpoint.id,
                 confidence,
-                conflicts: conflicts as u32,
                 mode: self.mode,
                 source: self.source,
                 strategy: self.strategy,
@@ -296,13 +292,13 @@ pub fn refuse_work(
     reason: Reason,
 ) -> Decision {
     managed(stage, principal, Act::Integrate, id)?;
-    match stage.run.state_of(id) {
-        None => stage.refuse(Refusal::TargetNotFound),
-        Some(state) if state.is_terminal() => stage.refuse(Refusal::TargetTerminal),
+    match stage.before().state_of(id) {
+        None => Err(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
         Some(State::Integrating) if id != WorkspaceId::ROOT => {
             end::fail(stage, id, reason);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidState),
+        Some(_) => Err(Refusal::InvalidState),
     }
 }

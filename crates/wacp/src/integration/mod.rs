@@ -154,9 +154,6 @@ pub struct Merge {
     pub artifacts: Arc<[Artifact]>,
     pub synthesis: Option<Arc<[Artifact]>>,
     pub open: Vec<OpenConflict>,
-    /// Conflicts that were found and are not recorded: none, unless a crash came
-    /// between.
-    pub unrecorded: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use crate::{
     id::WorkspaceId,
     integrity::{self, Check},
     rejection::Refusal,
-    role::delegation::{Act, deny, managed},
+    role::delegation::{Act, forbid, managed},
     stage::{Decision, Stage},
     state::{Run, Slot},
     task::{self, Status},
@@ -25,17 +25,14 @@ use crate::{
 pub fn salvage(stage: &mut Stage<'_>, principal: Principal, salvage: &Salvage) -> Decision {
     let id = salvage.workspace;
     managed(stage, principal, Act::Integrate, id)?;
-    let (by, checkpoint) = match check(stage.run, salvage) {
-        Ok((target, checkpoint)) => (target, checkpoint.id),
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let (by, checkpoint) = check(stage.before(), salvage)?;
+    let checkpoint = checkpoint.id;
     // Where the parent has ended the root takes it: not a delegate's to give.
     if let Principal::Agent(delegate) = principal
         && by != delegate
-        && !stage.run.is_beneath(by, delegate)
+        && !stage.before().is_beneath(by, delegate)
     {
-        let denial = (Refusal::PermissionDenied, None);
-        return deny(stage, principal, Some(id), denial);
+        return Err(forbid(stage, principal, Some(id)));
     }
     let proposal = Proposal::Salvage {
         by,
@@ -84,7 +81,7 @@ pub fn check<'a>(
 /// Begins the merge and, without conflicts, ends it.
 pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
     let id = salvage.workspace;
-    let Ok((target, checkpoint)) = check(stage.run, salvage) else {
+    let Ok((target, checkpoint)) = check(stage.before(), salvage) else {
         return;
     };
     let merge = Merging {
@@ -96,20 +93,18 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
         declared: &salvage.conflicts,
         synthesis: salvage.synthesis.clone(),
     };
-    let found = match salvage.usable {
-        true => merge.find(stage.run),
-        false => Vec::new(),
-    };
+    merge.start(stage, Confidence::Low);
     if salvage.check == Check::Invalid || checkpoint.is_damaged {
-        merge.start(stage, Confidence::Low, 0);
         integrity::violation(stage, id, Damaged::Checkpoint(checkpoint.id));
         merge.stop(stage, Aborted::IntegrityViolation);
         return;
     }
-    merge.start(stage, Confidence::Low, found.len());
     if !salvage.usable {
         merge.stop(stage, Aborted::Unusable);
-    } else if found.is_empty() {
+        return;
+    }
+    let found = merge.find(stage.before());
+    if found.is_empty() {
         merge.complete(stage, false);
         finish_task(stage, id);
     } else {
@@ -119,9 +114,9 @@ pub fn perform(stage: &mut Stage<'_>, salvage: &Salvage) {
 
 /// The task of a salvaged workspace is integrated, if nobody tries it again.
 pub fn finish_task(stage: &mut Stage<'_>, id: WorkspaceId) {
-    if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
+    if let Some(task) = stage.before().workspace(id).and_then(Slot::task)
         && stage
-            .run
+            .before()
             .task(task)
             .is_some_and(|known| known.status == Status::Failed)
     {

@@ -147,23 +147,24 @@ pub fn report(
     subject: Damaged,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let run = stage.run;
+    let run = stage.before();
     if run.workspace(workspace).is_none() {
-        return stage.refuse(Refusal::TargetNotFound);
+        return Err(Refusal::TargetNotFound);
     }
     match subject {
         Damaged::Envelope(id) => {
-            let Some(pending) = run.inboxes.get(&(workspace, id)) else {
-                return stage.refuse(Refusal::UnknownEnvelope);
-            };
+            let pending = run
+                .inboxes
+                .get(&(workspace, id))
+                .ok_or(Refusal::UnknownEnvelope)?;
             violation(stage, workspace, subject);
             crate::gate::invalidate(stage, pending.gate());
             envelope::reject_pending(stage, workspace, id, pending, Refusal::IntegrityViolation);
-            envelope::drain(stage, workspace, Some(id));
+            envelope::drain(stage, workspace);
         }
         Damaged::Checkpoint(id) => {
             if crate::checkpoint::register(run, workspace).is_none_or(|r| r.find(id).is_none()) {
-                return stage.refuse(Refusal::UnknownCheckpoint);
+                return Err(Refusal::UnknownCheckpoint);
             }
             violation(stage, workspace, subject);
         }

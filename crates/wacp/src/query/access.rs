@@ -92,7 +92,7 @@ pub fn may_read_payload(
 
 /// May the principal read this workspace's trail, or with `None` all of it?
 pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<WorkspaceId>) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let scope = scope(run, principal);
     let allowed = match target {
         None => scope == Scope::All,
@@ -113,9 +113,9 @@ pub fn read(stage: &mut Stage<'_>, principal: Principal, target: Option<Workspac
         // Who is nobody of the run holds nothing; the attempt is on the trail.
         _ => {
             let denial = (Refusal::OutOfScope, None);
-            return deny(stage, principal, target, denial);
+            return Err(deny(stage, principal, target, denial));
         }
     };
     stage.push(place, TrailAccessDenied { holder, target });
-    stage.refuse(Refusal::OutOfScope)
+    Err(Refusal::OutOfScope)
 }

@@ -216,7 +216,7 @@ pub fn recover(
     quarantined: u64,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let run = stage.run;
+    let run = stage.before();
     let mut report = RecoveryCompleted {
         downtime_us: downtime_us.min(LARGEST),
         quarantined_entries: quarantined.min(LARGEST),
@@ -250,7 +250,7 @@ pub fn recover(
     receivers.dedup();
     for to in receivers {
         let before = stage.delivered();
-        envelope::drain(stage, to, None);
+        envelope::drain(stage, to);
         report.envelopes_redelivered += stage.delivered() - before;
     }
     stage.push(None, report);
@@ -267,10 +267,13 @@ pub fn report_degradation(
 ) -> Decision {
     runtime_only(stage, principal)?;
     if is_long(reason) || coordinator_action.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
-    if !affected.iter().all(|id| stage.run.workspace(*id).is_some()) {
-        return stage.refuse(Refusal::TargetNotFound);
+    if !affected
+        .iter()
+        .all(|id| stage.before().workspace(*id).is_some())
+    {
+        return Err(Refusal::TargetNotFound);
     }
     stage.push(
         None,

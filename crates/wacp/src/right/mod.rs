@@ -90,7 +90,7 @@ pub fn superiors(run: &Run, parent: WorkspaceId) -> Vec<WorkspaceId> {
 /// The rights that the matrix gives the two at the beginning, each unless it is
 /// held already.
 pub fn connect(stage: &mut Stage<'_>, superior: WorkspaceId, id: WorkspaceId, role: Role) {
-    let run = stage.run;
+    let run = stage.before();
     let Some(permissions) = run.permissions(role) else {
         return;
     };
@@ -111,19 +111,17 @@ pub fn grant(
     kind: RightKind,
 ) -> Decision {
     coordinator_only(stage, principal, Some(holder))?;
-    if let Err(refusal) = both_open(stage.run, holder, target) {
-        return stage.refuse(refusal);
-    }
+    both_open(stage.before(), holder, target)?;
     if kind == RightKind::Receive {
-        return stage.refuse(Refusal::ReceiveRightFixed);
+        return Err(Refusal::ReceiveRightFixed);
     }
     let key = (holder, target);
-    let once = stage.run.rights_once.get(&key);
+    let once = stage.before().rights_once.get(&key);
     match kind {
         // A second lasting right would say nothing new.
-        RightKind::Send if stage.run.rights.contains_key(&key) => return Ok(()),
+        RightKind::Send if stage.before().rights.contains_key(&key) => return Ok(()),
         RightKind::SendOnce if once.is_some_and(|once| once.len() >= MAX_ONCE) => {
-            return stage.refuse(Refusal::CapacityExhausted);
+            return Err(Refusal::CapacityExhausted);
         }
         _ => {}
     }
@@ -141,15 +139,26 @@ pub fn revoke(
 ) -> Decision {
     coordinator_only(stage, principal, Some(holder))?;
     if kind == RightKind::Receive {
-        return stage.refuse(Refusal::ReceiveRightFixed);
+        return Err(Refusal::ReceiveRightFixed);
     }
     let key = (holder, target);
     let rights: Vec<RightId> = match kind {
-        RightKind::Send => stage.run.rights.get(&key).copied().into_iter().collect(),
-        _ => stage.run.rights_once.get(&key).cloned().unwrap_or_default(),
+        RightKind::Send => stage
+            .before()
+            .rights
+            .get(&key)
+            .copied()
+            .into_iter()
+            .collect(),
+        _ => stage
+            .before()
+            .rights_once
+            .get(&key)
+            .cloned()
+            .unwrap_or_default(),
     };
     if rights.is_empty() {
-        return stage.refuse(Refusal::NoSendRight);
+        return Err(Refusal::NoSendRight);
     }
     for right in rights {
         stage.push(
@@ -187,11 +196,11 @@ pub fn transfer(
     let right = match kind {
         // One that was used or given away a moment ago is not held any more.
         RightKind::SendOnce => {
-            let held = stage.run.rights_once.get(&(from, target));
+            let held = stage.before().rights_once.get(&(from, target));
             let mut held = held.into_iter().flatten().copied();
-            held.find(|right| stage.spent_rights.insert(*right))
+            held.find(|right| !stage.is_spent(*right))
         }
-        kind => held(stage.run, from, target, kind),
+        kind => held(stage.before(), from, target, kind),
     };
     let usable = stage
         .state_of(target)

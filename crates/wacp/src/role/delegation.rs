@@ -83,15 +83,22 @@ pub fn permit(
     }
 }
 
-/// Records a denial and refuses. Everyone of the run is named; its runtime's own
-/// parts and strangers are not.
+/// Records that this is not the principal's to do; returns the refusal.
+#[must_use]
+pub fn forbid(stage: &mut Stage<'_>, principal: Principal, target: Option<WorkspaceId>) -> Refusal {
+    deny(stage, principal, target, (Refusal::PermissionDenied, None))
+}
+
+/// Records a denial; returns the refusal. Everyone of the run is named; its
+/// runtime's own parts and strangers are not.
+#[must_use]
 pub fn deny(
     stage: &mut Stage<'_>,
     principal: Principal,
     target: Option<WorkspaceId>,
     (reason, capability): (Refusal, Option<Capability>),
-) -> Decision {
-    let run = stage.run;
+) -> Refusal {
+    let run = stage.before();
     let workspace = |id: WorkspaceId| {
         let role = run.workspace(id).map(Slot::role)?;
         Some(Holder::Workspace {
@@ -116,7 +123,7 @@ pub fn deny(
             target,
         },
     );
-    stage.refuse(reason)
+    reason
 }
 
 /// The actor of what a principal does.
@@ -139,7 +146,7 @@ pub fn coordinator_only(
     if principal == Principal::Coordinator {
         Ok(())
     } else {
-        deny(stage, principal, target, (Refusal::PermissionDenied, None))
+        Err(forbid(stage, principal, target))
     }
 }
 
@@ -148,7 +155,7 @@ pub fn runtime_only(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     if principal == Principal::Runtime {
         Ok(())
     } else {
-        deny(stage, principal, None, (Refusal::PermissionDenied, None))
+        Err(forbid(stage, principal, None))
     }
 }
 
@@ -159,14 +166,11 @@ pub fn managed(
     act: Act,
     target: WorkspaceId,
 ) -> Decision {
-    match permit(stage.run, principal, act, target) {
-        Ok(actor) => {
-            stage.actor = actor;
-            if let Principal::Agent(delegate) = principal {
-                stage.asker = Some(delegate);
-            }
-            Ok(())
-        }
-        Err(denial) => deny(stage, principal, Some(target), denial),
+    let actor = permit(stage.before(), principal, act, target)
+        .map_err(|denial| deny(stage, principal, Some(target), denial))?;
+    stage.actor = actor;
+    if let Principal::Agent(delegate) = principal {
+        stage.asker = Some(delegate);
     }
+    Ok(())
 }

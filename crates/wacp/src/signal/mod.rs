@@ -12,7 +12,10 @@ use crate::{
     event::{Entry, Event, Reference, SignalDelivered, SignalEmitted},
     id::{SignalId, WorkspaceId},
     rejection::Refusal,
-    role::{BaseRole, Text, delegation::deny},
+    role::{
+        BaseRole, Text,
+        delegation::{deny, forbid},
+    },
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
@@ -61,38 +64,31 @@ pub fn emit(
         Principal::Coordinator => WorkspaceId::ROOT,
         Principal::Agent(id) => id,
         _ => {
-            return deny(stage, principal, None, (Refusal::PermissionDenied, None));
+            return Err(forbid(stage, principal, None));
         }
     };
-    let run = stage.run;
-    let Some(slot) = run.workspace(from) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let run = stage.before();
+    let slot = run.workspace(from).ok_or(Refusal::TargetNotFound)?;
     if !run
         .permissions(slot.role())
         .is_some_and(|p| p.may_emit(signal))
     {
-        return deny(
-            stage,
-            principal,
-            Some(from),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(from)));
     }
     if signal.needs_reason() && reason.is_none_or(|text| text.is_empty()) {
-        return stage.refuse(Refusal::ReasonRequired);
+        return Err(Refusal::ReasonRequired);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let reason = reason.cloned();
     match outcome(slot.state(), signal) {
-        Outcome::Denied => deny(
+        Outcome::Denied => Err(deny(
             stage,
             principal,
             Some(from),
             (Refusal::SignalNotAllowed, None),
-        ),
+        )),
         Outcome::Moves(State::Integrating, _) => end::complete(stage, from, reason, reference),
         Outcome::Moves(State::Failed, _) => {
             say_and(stage, from, signal, reason, reference, |stage| {
@@ -127,11 +123,15 @@ pub fn emit(
 /// Observers receive no envelopes and the root has no sender: for both the
 /// creation directive, delivered by the runtime, is the first envelope.
 fn begin(stage: &mut Stage<'_>, id: WorkspaceId) {
-    let Some(open) = stage.run.open(id).filter(|open| open.state == State::Idle) else {
+    let Some(open) = stage
+        .before()
+        .open(id)
+        .filter(|open| open.state == State::Idle)
+    else {
         return;
     };
     let waits = stage
-        .run
+        .before()
         .permissions(open.role)
         .is_some_and(|p| p.base != BaseRole::Worker);
     if waits {
@@ -148,7 +148,10 @@ pub fn say(
     reason: Option<Text>,
     reference: Option<Reference>,
 ) -> SignalId {
-    let is_late = stage.run.state_of(from).is_some_and(State::is_terminal);
+    let is_late = stage
+        .before()
+        .state_of(from)
+        .is_some_and(State::is_terminal);
     let effect = match signal_type {
         SignalType::Acknowledged => SignalEffect::None,
         _ if is_late => SignalEffect::None,
@@ -212,14 +215,14 @@ pub fn listens(state: State) -> bool {
     !state.is_terminal() && !matches!(state, State::Suspended | State::Migrating)
 }
 
-/// Once in a decision, and says whether.
+/// Delivers at most once in a decision; returns whether it did.
 fn deliver(
     stage: &mut Stage<'_>,
     delivered_to: WorkspaceId,
     from: WorkspaceId,
     signal: SignalId,
 ) -> bool {
-    if !stage.told.insert(signal) {
+    if stage.is_told(signal) {
         return false;
     }
     stage.push_protocol(
@@ -255,14 +258,14 @@ pub fn pass_on(stage: &mut Stage<'_>, ended: WorkspaceId) {
 }
 
 fn deliver_all(stage: &mut Stage<'_>, parent: WorkspaceId, to: WorkspaceId) -> u32 {
-    let delivered =
-        queued(stage.run, parent).map(|(signal, from)| u32::from(deliver(stage, to, from, signal)));
+    let delivered = queued(stage.before(), parent)
+        .map(|(signal, from)| u32::from(deliver(stage, to, from, signal)));
     delivered.sum()
 }
 
 /// What a workspace said and its old parent did not hear goes to the new one.
 pub fn hand_over(stage: &mut Stage<'_>, child: WorkspaceId, old: WorkspaceId, new: WorkspaceId) {
-    for signal in unheard(stage.run, child, old) {
+    for signal in unheard(stage.before(), child, old) {
         deliver(stage, new, child, signal);
     }
 }
@@ -282,7 +285,7 @@ pub(crate) fn reparented(run: &mut Run, child: WorkspaceId, old: WorkspaceId, ne
 
 /// Makes the state change that was announced and that a crash swallowed.
 pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
-    let Some(state) = stage.run.state_of(id) else {
+    let Some(state) = stage.before().state_of(id) else {
         return;
     };
     let signal = match owed {
@@ -305,7 +308,7 @@ pub fn make_good(stage: &mut Stage<'_>, id: WorkspaceId, owed: Owed) {
                 crate::task::complete(stage, id);
                 crate::integration::abandon_salvage(stage, id, crate::event::Aborted::Unusable);
                 end::settle(stage, id, crate::event::Undeliverable::WorkspaceSealed);
-                let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+                let children: Vec<WorkspaceId> = stage.before().open_children(id).collect();
                 for child in children {
                     end::adopt(stage, child, id, "parent_completed");
                 }

@@ -8,7 +8,7 @@ use crate::{
     event::{ApprovalSource, GraphCreated, TaskApproved, TaskCreated},
     gate::{self, GateType, Proposal, Subject, TaskModification, Verdict},
     id::{GraphId, TaskId},
-    rejection::{Refusal, Rejection},
+    rejection::Refusal,
     role::delegation::coordinator_only,
     stage::{Decision, Stage},
     state::Run,
@@ -22,11 +22,9 @@ pub const MAX_DEPENDENCIES: usize = 1_000;
 
 pub fn submit(stage: &mut Stage<'_>, principal: Principal, new: &NewGraph) -> Decision {
     coordinator_only(stage, principal, None)?;
-    if let Err(refusal) = check(stage.run, None, &new.tasks) {
-        return stage.refuse(refusal);
-    }
+    check(stage.before(), None, &new.tasks)?;
     if new.root as usize >= new.tasks.len() {
-        return stage.refuse(Refusal::UnknownTask);
+        return Err(Refusal::UnknownTask);
     }
     let graph = stage.new_graph();
     let ids: Vec<TaskId> = new.tasks.iter().map(|_| stage.new_task()).collect();
@@ -50,15 +48,11 @@ pub fn decompose(
     new: &[NewTask],
 ) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(parent) = stage.run.task(task) else {
-        return stage.refuse(Refusal::UnknownTask);
-    };
+    let parent = stage.before().task(task).ok_or(Refusal::UnknownTask)?;
     if parent.status.is_terminal() {
-        return stage.refuse(Refusal::InvalidTaskStatus);
+        return Err(Refusal::InvalidTaskStatus);
     }
-    if let Err(refusal) = check(stage.run, Some(parent), new) {
-        return stage.refuse(refusal);
-    }
+    check(stage.before(), Some(parent), new)?;
     let ids: Vec<TaskId> = new.iter().map(|_| stage.new_task()).collect();
     create(stage, parent.graph, Some(task), new, &ids)
 }
@@ -166,7 +160,6 @@ fn create(
                 task: *id,
             }),
         );
-        stage.note_task(*id, Status::Draft);
     }
     for ((task, id), depends_on) in new.iter().zip(ids).zip(dependencies) {
         let proposal = Proposal::TaskApproval {
@@ -190,22 +183,6 @@ fn ask(stage: &mut Stage<'_>, task: TaskId, proposal: Proposal) -> Decision {
         Verdict::Proceed => approve(stage, task, ApprovalSource::Configuration, None),
     }
     Ok(())
-}
-
-/// Asks about a draft whose question was never put, or whose answer was lost.
-pub fn ask_again(stage: &mut Stage<'_>, id: TaskId, draft: &Task) {
-    let proposal = Proposal::TaskApproval {
-        depends_on: draft.depends_on.clone(),
-        description: draft.description,
-        graph: draft.graph,
-        name: draft.name.clone(),
-        parent_task: draft.parent_task,
-        priority: draft.priority,
-        resource_estimate: draft.resource_estimate,
-        task: id,
-    };
-    // A gate refuses what is asked or answered already: this is neither.
-    ask(stage, id, proposal).ok();
 }
 
 /// Draft becomes pending, with what a person changed.
@@ -232,27 +209,28 @@ pub fn approve(
 
 pub fn retry(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
-    match stage.run.task(task).map(|task| task.status) {
-        None => stage.refuse(Refusal::UnknownTask),
+    match stage.before().task(task).map(|task| task.status) {
+        None => Err(Refusal::UnknownTask),
         Some(Status::Failed) => {
             set_status(stage, task, Status::Pending, None);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidTaskStatus),
+        Some(_) => Err(Refusal::InvalidTaskStatus),
     }
 }
 
 pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(known) = stage.run.task(task) else {
-        return stage.refuse(Refusal::UnknownTask);
-    };
+    let known = stage.before().task(task).ok_or(Refusal::UnknownTask)?;
     if known.status.is_terminal() {
-        return Err(Rejection::from(Refusal::InvalidTaskStatus));
+        return Err(Refusal::InvalidTaskStatus);
     }
     // Where aborts are gated, the workspace at work is asked about first; the
     // task can be withdrawn once it has ended.
-    if let Some(workspace) = known.workspace.filter(|id| stage.run.open(*id).is_some()) {
+    if let Some(workspace) = known
+        .workspace
+        .filter(|id| stage.before().open(*id).is_some())
+    {
         let proposal = Proposal::WorkspaceAbort {
             workspace,
             reason: None,
@@ -268,7 +246,7 @@ pub fn cancel(stage: &mut Stage<'_>, principal: Principal, task: TaskId) -> Deci
 
 /// Withdraws a task: its question is closed and its workspace ends.
 pub fn cancel_now(stage: &mut Stage<'_>, task: TaskId) {
-    let run = stage.run;
+    let run = stage.before();
     let Some(known) = run.task(task) else {
         return;
     };

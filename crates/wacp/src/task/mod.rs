@@ -210,7 +210,6 @@ pub fn set_status(
     if !from_status.may_become(to_status) {
         return;
     }
-    stage.note_task(task, to_status);
     stage.push_protocol(
         workspace,
         TaskStatusChanged {
@@ -224,7 +223,7 @@ pub fn set_status(
 
 /// The workspace's agent says it is done.
 pub fn complete(stage: &mut Stage<'_>, workspace: WorkspaceId) {
-    let Some(open) = stage.run.open(workspace) else {
+    let Some(open) = stage.before().open(workspace) else {
         return;
     };
     let Some(task) = open.task else {

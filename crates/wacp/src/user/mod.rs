@@ -13,7 +13,7 @@ use crate::{
     rejection::Refusal,
     role::{
         Text,
-        delegation::{deny, runtime_only},
+        delegation::{deny, forbid, runtime_only},
     },
     stage::{Decision, Stage},
     state::Run,
@@ -186,45 +186,29 @@ fn administrator(
     stage: &mut Stage<'_>,
     principal: Principal,
     change: Option<UserChange>,
-) -> Result<Party, crate::rejection::Rejection> {
-    match principal {
-        Principal::Operator | Principal::Runtime => Ok(Party::System),
-        Principal::User(user)
-            if matches!(
-                change,
-                Some(UserChange::Deactivate | UserChange::Reactivate)
-            ) =>
-        {
-            match check(
-                stage.run,
-                user,
-                None,
-                Some(Capability::DeactivateUser),
-                None,
-            ) {
-                Ok(()) => Ok(Party::User(user)),
-                Err(denial) => {
-                    deny(stage, principal, None, denial)?;
-                    Ok(Party::System)
-                }
-            }
+) -> Result<Party, Refusal> {
+    use UserChange::{Deactivate, Reactivate};
+    match (principal, change) {
+        (Principal::Operator | Principal::Runtime, _) => Ok(Party::System),
+        (Principal::User(user), Some(Deactivate | Reactivate)) => {
+            let any = Some(Capability::DeactivateUser);
+            let allowed = check(stage.before(), user, None, any, None);
+            allowed.map_err(|denial| deny(stage, principal, None, denial))?;
+            Ok(Party::User(user))
         }
-        _ => {
-            deny(stage, principal, None, (Refusal::PermissionDenied, None))?;
-            Ok(Party::System)
-        }
+        _ => Err(forbid(stage, principal, None)),
     }
 }
 
 pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
     let created_by = administrator(stage, principal, None)?;
-    let started = stage.run.started();
+    let started = stage.before().started();
     let is_role = started.is_some_and(|started| started.taxonomy.role(name).is_some());
     if name.is_empty() || name.chars().count() > 128 || RESERVED.contains(&&**name) || is_role {
-        return stage.refuse(Refusal::ReservedName);
+        return Err(Refusal::ReservedName);
     }
-    if stage.run.user_names.contains_key(name) {
-        return stage.refuse(Refusal::UserExists);
+    if stage.before().user_names.contains_key(name) {
+        return Err(Refusal::UserExists);
     }
     let user = stage.new_user();
     stage.push(
@@ -246,14 +230,12 @@ pub fn change(
     reason: Option<&Text>,
 ) -> Decision {
     let by = administrator(stage, principal, Some(change))?;
-    let Some(person) = stage.run.user(user) else {
-        return stage.refuse(Refusal::UnknownUser);
-    };
+    let person = stage.before().user(user).ok_or(Refusal::UnknownUser)?;
     if change.from(person.state).is_none() {
-        return stage.refuse(Refusal::InvalidUserTransition);
+        return Err(Refusal::InvalidUserTransition);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let reason = reason.cloned();
     let event: Event = match change {
@@ -291,8 +273,8 @@ pub fn grant(
     capability: Capability,
 ) -> Decision {
     let granted_by = administrator(stage, principal, None)?;
-    if stage.run.user(user).is_none() {
-        return stage.refuse(Refusal::UnknownUser);
+    if stage.before().user(user).is_none() {
+        return Err(Refusal::UnknownUser);
     }
     stage.push(
         None,
@@ -313,17 +295,15 @@ pub fn revoke(
     reason: Option<&Text>,
 ) -> Decision {
     let revoked_by = administrator(stage, principal, None)?;
-    let Some(person) = stage.run.user(user) else {
-        return stage.refuse(Refusal::UnknownUser);
-    };
+    let person = stage.before().user(user).ok_or(Refusal::UnknownUser)?;
     if capability == Capability::ViewTrailOwn {
-        return stage.refuse(Refusal::Irrevocable);
+        return Err(Refusal::Irrevocable);
     }
     if !person.holds(capability) {
-        return stage.refuse(Refusal::NotHeld);
+        return Err(Refusal::NotHeld);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         None,
@@ -344,11 +324,11 @@ pub fn record_authentication(
     method: &Text,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    if stage.run.user(user).is_none() {
-        return stage.refuse(Refusal::UnknownUser);
+    if stage.before().user(user).is_none() {
+        return Err(Refusal::UnknownUser);
     }
     if is_long(method) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         None,
@@ -370,7 +350,7 @@ pub fn record_failure(
         .into_iter()
         .any(|text| is_long(text))
     {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         None,

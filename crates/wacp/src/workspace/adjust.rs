@@ -29,7 +29,7 @@ fn in_state<'a>(
     id: WorkspaceId,
     states: &[State],
 ) -> Result<&'a Workspace, Refusal> {
-    match (stage.run.workspace(id), stage.run.open(id)) {
+    match (stage.before().workspace(id), stage.before().open(id)) {
         (None, _) => Err(Refusal::TargetNotFound),
         (_, None) => Err(Refusal::TargetTerminal),
         (_, Some(open)) if states.contains(&open.state) => Ok(open),
@@ -46,32 +46,29 @@ pub fn grant_visibility(
     reason: Option<&Text>,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let open = in_state(stage, id, &[State::Idle, State::Active, State::Blocked])?;
     if targets.is_empty() || targets.len() + open.visibility.len() > MAX_LIST {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
-    let run = stage.run;
+    let run = stage.before();
     for target in targets.iter() {
         if matches!(target, Seen::Resource(resource) if is_long(resource)) {
-            return stage.refuse(Refusal::TooLong);
+            return Err(Refusal::TooLong);
         }
         // Containment: no wider than the parent sees.
         let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
         let fits = match target {
             Seen::Workspace(target) if run.workspace(*target).is_none() => {
-                return stage.refuse(Refusal::TargetNotFound);
+                return Err(Refusal::TargetNotFound);
             }
             Seen::Workspace(target) => sees(run, parent, *target),
             Seen::Resource(resource) => sees_resource(run, parent, resource),
         };
         if !fits {
-            return stage.refuse(Refusal::VisibilityNotContained);
+            return Err(Refusal::VisibilityNotContained);
         }
     }
     stage.push(
@@ -94,25 +91,22 @@ pub fn grant_authority(
     resources: &Arc<[Text]>,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    let open = match in_state(stage, id, &[State::Idle]) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let open = in_state(stage, id, &[State::Idle])?;
     if resources.is_empty() || resources.len() + open.authority.len() > MAX_LIST {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     if resources.iter().any(|resource| is_long(resource)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let parent = open.parent.unwrap_or(WorkspaceId::ROOT);
     let fits = parent == WorkspaceId::ROOT
-        || stage.run.open(parent).is_some_and(|parent| {
+        || stage.before().open(parent).is_some_and(|parent| {
             resources
                 .iter()
                 .all(|resource| authority_contains(&parent.authority, resource))
         });
     if !fits {
-        return stage.refuse(Refusal::AuthorityNotContained);
+        return Err(Refusal::AuthorityNotContained);
     }
     stage.push(
         Some(id),
@@ -133,20 +127,16 @@ pub fn set_priority(
     priority: Band,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    match in_state(stage, id, &[State::Active, State::Blocked]) {
-        Ok(open) => {
-            stage.push(
-                Some(id),
-                PriorityChanged {
-                    new_priority: priority,
-                    old_priority: open.priority,
-                    workspace: id,
-                },
-            );
-            Ok(())
-        }
-        Err(refusal) => stage.refuse(refusal),
-    }
+    let open = in_state(stage, id, &[State::Active, State::Blocked])?;
+    stage.push(
+        Some(id),
+        PriorityChanged {
+            new_priority: priority,
+            old_priority: open.priority,
+            workspace: id,
+        },
+    );
+    Ok(())
 }
 
 /// Moves every member at work to another band.
@@ -157,15 +147,17 @@ pub fn set_group_priority(
     priority: Band,
 ) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(size) = stage.run.group_sizes.get(group) else {
-        return stage.refuse(Refusal::UnknownGroup);
-    };
+    let size = stage
+        .before()
+        .group_sizes
+        .get(group)
+        .ok_or(Refusal::UnknownGroup)?;
     let affected: Arc<[WorkspaceId]> = members(stage, group)
         .iter()
         .copied()
         .filter(|id| {
             matches!(
-                stage.run.state_of(*id),
+                stage.before().state_of(*id),
                 Some(State::Active | State::Blocked)
             )
         })
@@ -191,27 +183,24 @@ pub fn raise_budget(
     limit: u64,
 ) -> Decision {
     managed(stage, principal, Act::Budget, id)?;
-    let open = match in_state(stage, id, &[State::Idle, State::Active, State::Blocked]) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
-    let Some(old_limit) = open
+    let open = in_state(stage, id, &[State::Idle, State::Active, State::Blocked])?;
+    let old_limit = open
         .meter
         .as_ref()
         .and_then(|meter| meter.limits.limit(dimension))
-    else {
-        return stage.refuse(Refusal::NoLimit);
-    };
+        .ok_or(Refusal::NoLimit)?;
     if limit <= old_limit {
-        return stage.refuse(Refusal::NotAnIncrease);
+        return Err(Refusal::NotAnIncrease);
     }
     if limit > LARGEST {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
-    let parent = open.parent.and_then(|parent| stage.run.open(parent));
+    let parent = open.parent.and_then(|parent| stage.before().open(parent));
     if let Some((parent, meter)) = parent.and_then(|open| Some((open, open.meter.as_ref()?)))
         && let Some(most) = meter.limits.limit(dimension)
     {
+        let measured = open.parent.map(|parent| stage.measured(parent));
+        let measured = measured.unwrap_or_default();
         let (wanted, room) = match dimension {
             Dimension::Context => (limit, most),
             Dimension::WallTime => (
@@ -220,12 +209,12 @@ pub fn raise_budget(
             ),
             _ => (
                 limit - old_limit,
-                meter.remaining(dimension).unwrap_or(most),
+                meter.remaining(dimension, &measured).unwrap_or(most),
             ),
         };
         // What it used elsewhere, before it was moved here, counts as its own.
         if wanted > room || limit > most {
-            return stage.refuse(Refusal::BudgetNotContained(dimension));
+            return Err(Refusal::BudgetNotContained(dimension));
         }
     }
     stage.push(

@@ -148,21 +148,6 @@ impl Usage {
     }
 }
 
-/// Totals that were measured and that no entry tells yet. They are no part of
-/// the state, which entries alone make: two states are equal whatever was
-/// measured since, and after a crash the next report, being a total, says it
-/// all again.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Live(pub Usage);
-
-impl PartialEq for Live {
-    fn eq(&self, _: &Live) -> bool {
-        true
-    }
-}
-
-impl Eq for Live {}
-
 /// Consumption against the limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meter {
@@ -175,9 +160,6 @@ pub struct Meter {
     pub reserved: Amounts,
     /// A bit for each dimension that has had its warning.
     pub warned: u8,
-    /// By this workspace itself, as last measured.
-    #[serde(skip)]
-    pub live: Live,
 }
 
 impl Meter {
@@ -189,16 +171,16 @@ impl Meter {
     }
 
     /// What was measured of this workspace itself and not written yet.
-    pub fn unwritten(&self, dimension: Dimension) -> u64 {
-        let measured = self.live.0.amount(dimension);
+    pub fn unwritten(&self, dimension: Dimension, measured: &Usage) -> u64 {
+        let measured = measured.amount(dimension);
         measured.saturating_sub(self.own[dimension as usize])
     }
 
     /// What is left to give away, with what was measured and not written yet.
-    pub fn remaining(&self, dimension: Dimension) -> Option<u64> {
+    pub fn remaining(&self, dimension: Dimension, measured: &Usage) -> Option<u64> {
         let at = dimension as usize;
         let limit = self.limits.limit(dimension)?;
-        let used = self.used[at].saturating_add(self.unwritten(dimension));
+        let used = self.used[at].saturating_add(self.unwritten(dimension, measured));
         Some(limit.saturating_sub(used.saturating_add(self.reserved[at])))
     }
 
@@ -232,7 +214,7 @@ impl Meter {
 
     /// Whether a child with these limits fits into what is left (§5.4) after
     /// `wall_us` on the clock.
-    pub fn admits(&self, child: &Budget, wall_us: u64) -> Result<(), Refusal> {
+    pub fn admits(&self, child: &Budget, wall_us: u64, measured: &Usage) -> Result<(), Refusal> {
         for dimension in Dimension::ALL {
             let Some(own) = self.limits.limit(dimension) else {
                 continue;
@@ -240,7 +222,7 @@ impl Meter {
             let room = match dimension {
                 Dimension::WallTime => own.saturating_sub(wall_us),
                 Dimension::Context => own,
-                _ => self.remaining(dimension).unwrap_or(own),
+                _ => self.remaining(dimension, measured).unwrap_or(own),
             };
             match child.limit(dimension) {
                 Some(wanted) if wanted <= room => {}
@@ -288,9 +270,10 @@ mod tests {
             token_limit: limit,
             ..Budget::default()
         };
-        assert_eq!(meter.admits(&child(Some(40)), 0), Ok(()));
-        assert!(meter.admits(&child(Some(41)), 0).is_err());
-        assert!(meter.admits(&child(None), 0).is_err());
-        assert_eq!(Meter::default().admits(&child(None), 0), Ok(()));
+        let admits = |meter: &Meter, limit| meter.admits(&child(limit), 0, &Usage::default());
+        assert_eq!(admits(&meter, Some(40)), Ok(()));
+        assert!(admits(&meter, Some(41)).is_err());
+        assert!(admits(&meter, None).is_err());
+        assert_eq!(admits(&Meter::default(), None), Ok(()));
     }
 }

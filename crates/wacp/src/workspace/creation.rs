@@ -35,18 +35,16 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
                 WorkspaceId::ROOT => Ok(()),
                 _ => Err((Refusal::WrongScope, own)),
             };
-            let allowed = user::check(stage.run, user, own, any, Some(owner));
-            if let Err(denial) = allowed.and(place) {
-                return crate::role::delegation::deny(stage, principal, Some(parent), denial);
-            }
+            let allowed = user::check(stage.before(), user, own, any, Some(owner));
+            allowed.and(place).map_err(|denial| {
+                crate::role::delegation::deny(stage, principal, Some(parent), denial)
+            })?;
             stage.actor = crate::event::Actor::User(user);
         }
         _ => managed(stage, principal, Act::Create, parent)?,
     }
-    let (owner, originator) = match check(stage, principal, new) {
-        Ok(parties) => parties,
-        Err(refusal) => return reject(stage, parent, refusal),
-    };
+    let (owner, originator) =
+        check(stage, principal, new).map_err(|refusal| reject(stage, parent, refusal))?;
     // The gate is for what agents want. It asks for the same capability over
     // the same owner that brought this person here: they would only be asked
     // what they have just said.
@@ -74,10 +72,11 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
     }
 }
 
-fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Decision {
-    let place = stage.run.workspace(parent).map(|_| parent);
+/// Records that a workspace was not created; returns the refusal.
+fn reject(stage: &mut Stage<'_>, parent: WorkspaceId, reason: Refusal) -> Refusal {
+    let place = stage.before().workspace(parent).map(|_| parent);
     stage.push_protocol(place, WorkspaceRejected { parent, reason });
-    stage.refuse(reason)
+    reason
 }
 
 /// Everything a new workspace must satisfy; gives its owner and originator.
@@ -86,7 +85,7 @@ pub fn check(
     principal: Principal,
     new: &NewWorkspace,
 ) -> Result<(Party, Party), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     let parent = run.living(new.parent)?;
     let works = match parent.state {
         State::Active | State::Blocked => true,
@@ -257,7 +256,7 @@ fn parties(
 
 /// WACP §6.5.3: visibility, authority and budget are parts of the parent's.
 fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     let parent = run.open(new.parent).ok_or(Refusal::TargetNotFound)?;
     for seen in new.visibility.iter() {
         let fits = match seen {
@@ -284,7 +283,10 @@ fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
         return Err(Refusal::AuthorityNotContained);
     }
     match &parent.meter {
-        Some(meter) => meter.admits(&new.budget, parent.wall_time(stage.now)),
+        Some(meter) => {
+            let measured = stage.measured(new.parent);
+            meter.admits(&new.budget, parent.wall_time(stage.now), &measured)
+        }
         None => Ok(()),
     }
 }
@@ -324,12 +326,12 @@ pub fn perform(
         }),
     );
     right::create(stage, id, id, RightKind::Receive);
-    for superior in right::superiors(stage.run, new.parent) {
+    for superior in right::superiors(stage.before(), new.parent) {
         right::connect(stage, superior, id, new.role);
     }
     if let Some(task) = new.task {
         let attempt_number = stage
-            .run
+            .before()
             .task(task)
             .map_or(1, |task| task.history.len() as u32 + 1);
         stage.push_protocol(
@@ -348,13 +350,13 @@ pub fn perform(
 /// The agent could not be bound; the runtime says so.
 pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     crate::role::delegation::runtime_only(stage, principal)?;
-    match stage.run.state_of(id) {
-        None => stage.refuse(Refusal::TargetNotFound),
+    match stage.before().state_of(id) {
+        None => Err(Refusal::TargetNotFound),
         Some(State::Idle) => {
             super::end::fail(stage, id, super::lifecycle::Reason::CreationError);
             Ok(())
         }
-        Some(_) => stage.refuse(Refusal::InvalidState),
+        Some(_) => Err(Refusal::InvalidState),
     }
 }
 
@@ -365,12 +367,9 @@ pub fn approve_delegation(
     delegate: WorkspaceId,
 ) -> Decision {
     managed(stage, principal, Act::Delegate, delegate)?;
-    let open = match stage.run.living(delegate) {
-        Ok(open) => open,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let open = stage.before().living(delegate)?;
     if !open.delegate {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     let granted_by = match principal {
         Principal::User(user) => Party::User(user),

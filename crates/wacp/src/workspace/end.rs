@@ -15,7 +15,7 @@ use crate::{
         TaskFailed, Undeliverable,
     },
     gate::{self, GateType, Proposal, Subject, Verdict},
-    id::{EnvelopeId, WorkspaceId},
+    id::WorkspaceId,
     integration,
     rejection::Refusal,
     role::{
@@ -53,7 +53,7 @@ pub fn fail(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
     if id == WorkspaceId::ROOT {
         gate::invalidate_all(stage);
     }
-    let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+    let children: Vec<WorkspaceId> = stage.before().open_children(id).collect();
     for child in children {
         part(stage, id, child);
     }
@@ -77,8 +77,8 @@ pub fn part(stage: &mut Stage<'_>, parent: WorkspaceId, child: WorkspaceId) {
 
 /// The attempt of a workspace at its task has failed with it.
 pub fn fail_task(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
-    if let Some(task) = stage.run.workspace(id).and_then(Slot::task)
-        && let Some(known) = stage.run.task(task)
+    if let Some(task) = stage.before().workspace(id).and_then(Slot::task)
+        && let Some(known) = stage.before().task(task)
         && known.workspace == Some(id)
         && matches!(
             stage.task_status(task),
@@ -100,7 +100,7 @@ pub fn fail_task(stage: &mut Stage<'_>, id: WorkspaceId, reason: Reason) {
 }
 
 fn same_owner(stage: &Stage<'_>, a: WorkspaceId, b: WorkspaceId) -> bool {
-    let owner = |id| stage.run.workspace(id).map(Slot::owner);
+    let owner = |id| stage.before().workspace(id).map(Slot::owner);
     owner(a) == owner(b)
 }
 
@@ -114,7 +114,7 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
         Some(State::Conflicted) => {
             // The root hears of it where the parent cannot.
             if stage.state_of(old_parent).is_none_or(State::is_terminal) {
-                stage.adopted.insert(child);
+                stage.speaks_to_root(child);
             }
             stage.as_protocol(|stage| fail(stage, child, Reason::ParentFailed));
             return;
@@ -124,28 +124,23 @@ pub fn adopt(stage: &mut Stage<'_>, child: WorkspaceId, old_parent: WorkspaceId,
     stage.as_protocol(|stage| {
         ownership::hang(stage, child, old_parent, WorkspaceId::ROOT, reason.into());
     });
-    stage.adopted.insert(child);
     signal::hand_over(stage, child, old_parent, WorkspaceId::ROOT);
 }
 
 /// Closes what waits for a workspace that will read and answer nothing more.
 pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
-    let run = stage.run;
-    let range = (id, EnvelopeId(0))..=(id, EnvelopeId(u64::MAX));
-    for ((to, envelope), pending) in run.inboxes.range(range) {
-        // What left the inbox a moment ago does not wait any more.
-        if !stage.gone.insert(*envelope) {
-            continue;
-        }
+    let run = stage.before();
+    let waiting: Vec<_> = stage.inbox(id).collect();
+    for (envelope, pending) in waiting {
         gate::invalidate(stage, pending.gate());
         stage.push_protocol(
-            Some(*to),
+            Some(id),
             EnvelopeUndeliverable {
                 attempts: pending.attempts(),
-                envelope: *envelope,
+                envelope,
                 from: pending.from,
                 reason,
-                to: *to,
+                to: id,
             },
         );
     }
@@ -176,14 +171,14 @@ pub fn abort(
 ) -> Decision {
     managed(stage, principal, Act::Abort, id)?;
     if id == WorkspaceId::ROOT {
-        return stage.refuse(Refusal::RootIsFixed);
+        return Err(Refusal::RootIsFixed);
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
-    match stage.run.state_of(id) {
-        None => return stage.refuse(Refusal::TargetNotFound),
-        Some(state) if state.is_terminal() => return stage.refuse(Refusal::TargetTerminal),
+    match stage.before().state_of(id) {
+        None => return Err(Refusal::TargetNotFound),
+        Some(state) if state.is_terminal() => return Err(Refusal::TargetTerminal),
         Some(_) => {}
     }
     // The gate is for the coordinator's aborts; a person's own is the answer.
@@ -214,16 +209,18 @@ pub fn perform_abort(stage: &mut Stage<'_>, id: WorkspaceId, by_human: bool) {
 /// each member is a question of its own.
 pub fn abort_group(stage: &mut Stage<'_>, principal: Principal, group: &Text) -> Decision {
     coordinator_only(stage, principal, None)?;
-    let Some(size) = stage.run.group_sizes.get(group) else {
-        return stage.refuse(Refusal::UnknownGroup);
-    };
+    let size = stage
+        .before()
+        .group_sizes
+        .get(group)
+        .ok_or(Refusal::UnknownGroup)?;
     let gates: Vec<(WorkspaceId, gate::Standing)> = members(stage, group)
         .iter()
         .map(|id| {
             let subject = Subject::Workspace(*id);
             (
                 *id,
-                gate::standing(stage.run, GateType::WorkspaceAbort, subject),
+                gate::standing(stage.before(), GateType::WorkspaceAbort, subject),
             )
         })
         .collect();
@@ -262,7 +259,7 @@ pub fn members(stage: &Stage<'_>, group: &Text) -> Arc<[WorkspaceId]> {
     let from = (group.clone(), WorkspaceId(0));
     let to = (group.clone(), WorkspaceId(u32::MAX));
     stage
-        .run
+        .before()
         .groups
         .range(from..=to)
         .map(|(_, id)| *id)
@@ -271,7 +268,7 @@ pub fn members(stage: &Stage<'_>, group: &Text) -> Arc<[WorkspaceId]> {
 
 /// The time to finish is over.
 pub fn expire(stage: &mut Stage<'_>, id: WorkspaceId) {
-    let Some(open) = stage.run.open(id) else {
+    let Some(open) = stage.before().open(id) else {
         return;
     };
     stage.push(
@@ -293,14 +290,14 @@ pub fn complete(
     words: Option<Text>,
     reference: Option<Reference>,
 ) -> Decision {
-    let run = stage.run;
+    let run = stage.before();
     let (same, other): (Vec<_>, Vec<_>) = run
         .open_children(id)
         .partition(|child| same_owner(stage, id, *child));
     // Nor while something is in the middle of being merged into it.
     let merges = |child: &WorkspaceId| run.state_of(*child) == Some(State::Conflicted);
     if !same.is_empty() || other.iter().any(merges) {
-        return stage.refuse(Refusal::ChildrenOpen);
+        return Err(Refusal::ChildrenOpen);
     }
     signal::say_and(
         stage,

@@ -8,11 +8,11 @@
 //! the end of the workspace; until then it is only noted.
 
 use crate::{
-    command::{Command, Order, Principal},
+    command::Principal,
     event::{BudgetExceeded, BudgetWarning, LivenessWarning, ResourceDiscrepancy},
     id::WorkspaceId,
     rejection::Refusal,
-    role::delegation::deny,
+    role::delegation::forbid,
     stage::{Decision, Stage},
     state::{Run, Slot},
     workspace::{
@@ -39,19 +39,12 @@ pub fn measure(
     totals: &Usage,
 ) -> Decision {
     if !matches!(principal, Principal::Meter | Principal::Runtime) {
-        return deny(
-            stage,
-            principal,
-            Some(id),
-            (Refusal::PermissionDenied, None),
-        );
+        return Err(forbid(stage, principal, Some(id)));
     }
     stage.actor = crate::event::Actor::Protocol;
-    if let Err(refusal) = stage.run.living(id) {
-        return stage.refuse(refusal);
-    }
+    stage.before().living(id)?;
     if !totals.is_known_to(principal) {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     account(stage, id, totals);
     Ok(())
@@ -60,14 +53,12 @@ pub fn measure(
 /// Totals from the agent itself. They count where nobody else counts;
 /// elsewhere a difference is recorded and the meter's number stands.
 pub fn report(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) -> Decision {
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetTerminal);
-    };
+    let open = stage.before().open(id).ok_or(Refusal::TargetTerminal)?;
     if !matches!(open.state, State::Active | State::Blocked) {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     }
     if !totals.is_known_to(Principal::Agent(id)) {
-        return stage.refuse(Refusal::InvalidStructure);
+        return Err(Refusal::InvalidStructure);
     }
     if !open.metered {
         account(stage, id, totals);
@@ -79,12 +70,17 @@ pub fn report(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) -> Decisio
 
 /// Records where an agent's own total differs from what was measured.
 pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
-    let Some(meter) = stage.run.open(id).and_then(|open| open.meter.as_deref()) else {
+    let Some(meter) = stage
+        .before()
+        .open(id)
+        .and_then(|open| open.meter.as_deref())
+    else {
         return;
     };
+    let live = stage.measured(id);
     for dimension in REPORTED {
         let written = meter.own[dimension as usize];
-        let measured = written.max(meter.live.0.amount(dimension));
+        let measured = written.max(live.amount(dimension));
         let reported = reported.amount(dimension);
         if meter.limits.limit(dimension).is_some() && reported != 0 && measured != reported {
             stage.push_protocol(
@@ -100,36 +96,20 @@ pub fn compare(stage: &mut Stage<'_>, id: WorkspaceId, reported: &Usage) {
     }
 }
 
-/// Notes the totals of an order that was accepted. They change no state and
-/// need no entry: they are written with the next one that carries totals.
-pub fn note(run: &mut Run, order: &Order) {
-    let (id, totals, by_agent) = match (&order.command, order.principal) {
-        (Command::MeterUsage { workspace, totals }, _) => (*workspace, *totals, false),
-        (Command::ReportUsage { totals }, Principal::Agent(id)) => (id, *totals, true),
-        _ => return,
-    };
-    if let Some(open) = run.open_mut(id)
-        && !(by_agent && open.metered)
-        && let Some(meter) = open.meter.as_deref_mut()
-    {
-        meter.live.0 = meter.live.0.max(totals);
-    }
-}
-
 /// What was measured of a workspace and is not written yet, as totals.
-pub fn unwritten(run: &Run, id: WorkspaceId) -> Option<Usage> {
-    let meter = run.open(id)?.meter.as_deref()?;
-    let live = meter.live.0;
-    let is_more = |dimension: Dimension| live.amount(dimension) > meter.own[dimension as usize];
-    REPORTED.into_iter().any(is_more).then_some(live)
+pub fn unwritten(stage: &Stage<'_>, id: WorkspaceId) -> Option<Usage> {
+    let meter = stage.before().open(id)?.meter.as_deref()?;
+    let measured = stage.measured(id);
+    let is_more = |dimension: Dimension| meter.unwritten(dimension, &measured) > 0;
+    REPORTED.into_iter().any(is_more).then_some(measured)
 }
 
 /// Compares totals with the limits of the workspace and of everyone above it.
 pub fn account(stage: &mut Stage<'_>, id: WorkspaceId, totals: &Usage) {
     for dimension in REPORTED {
-        let own = own(stage.run, id, dimension);
+        let own = own(stage.before(), id, dimension);
         let more = totals.amount(dimension).saturating_sub(own);
-        if more > 0 || is_full(stage.run, id, dimension) {
+        if more > 0 || is_full(stage.before(), id, dimension) {
             charge(stage, id, dimension, more);
         }
     }
@@ -141,7 +121,7 @@ pub fn enforce(stage: &mut Stage<'_>, id: WorkspaceId) {
         return;
     }
     for dimension in Dimension::ALL {
-        if dimension != Dimension::WallTime && is_full(stage.run, id, dimension) {
+        if dimension != Dimension::WallTime && is_full(stage.before(), id, dimension) {
             charge(stage, id, dimension, 0);
         }
     }
@@ -170,7 +150,7 @@ struct Account {
 
 impl Account {
     fn warn(&self, stage: &mut Stage<'_>) {
-        let threshold_percent = stage.run.limits().budget_warning_percent;
+        let threshold_percent = stage.before().limits().budget_warning_percent;
         stage.push_protocol(
             Some(self.workspace),
             BudgetWarning {
@@ -203,11 +183,9 @@ impl Account {
 /// `more` was used: warns and stops, from the workspace upwards. The event that
 /// caused it, or the warning, moves the meter when it is applied.
 pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more: u64) {
-    let run = stage.run;
+    let run = stage.before();
     let percent = run.limits().budget_warning_percent;
-    // One decision may charge several times, and none of it is applied yet.
-    let before = stage.charged.get(&(id, dimension));
-    let own_more = plus(before.map_or(0, |charged| charged.own), more);
+    let mut own_more = more;
     let mut exceeded = Vec::new();
     // What those above have used and no entry tells yet.
     let mut unwritten = 0u64;
@@ -220,15 +198,18 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
             break;
         };
         if workspace != id {
-            unwritten = plus(unwritten, meter.unwritten(dimension));
+            let measured = stage.measured(workspace);
+            unwritten = plus(unwritten, meter.unwritten(dimension, &measured));
         }
         let Some(limit) = meter.limits.limit(dimension) else {
             break;
         };
-        let charged = stage.charged.entry((workspace, dimension)).or_default();
+        // One decision may charge several times, and none of it is applied yet.
+        let charged = stage.charged(workspace, dimension);
         charged.total = plus(charged.total, more);
         if workspace == id {
-            charged.own = own_more;
+            charged.own = plus(charged.own, more);
+            own_more = charged.own;
         }
         let (total, was_warned) = (plus(charged.total, unwritten), charged.is_warned);
         let account = Account {
@@ -248,9 +229,7 @@ pub fn charge(stage: &mut Stage<'_>, id: WorkspaceId, dimension: Dimension, more
         let is_near = meter.is_near(dimension, total, percent);
         // A warning precedes every stop.
         if !was_warned && (is_near || (stops && !meter.is_warned(dimension))) {
-            if let Some(charged) = stage.charged.get_mut(&(workspace, dimension)) {
-                charged.is_warned = true;
-            }
+            stage.charged(workspace, dimension).is_warned = true;
             account.warn(stage);
         }
         if stops {
@@ -280,7 +259,7 @@ pub fn stop_wall_time(stage: &mut Stage<'_>, id: WorkspaceId) {
 }
 
 fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
-    let Some(open) = stage.run.open(id) else {
+    let Some(open) = stage.before().open(id) else {
         return;
     };
     let Some(meter) = open.meter.as_deref() else {
@@ -307,7 +286,7 @@ fn wall_time(stage: &mut Stage<'_>, id: WorkspaceId, stop: bool) {
 
 /// Nothing was heard for the whole interval: a warning, no more.
 pub fn warn_silence(stage: &mut Stage<'_>, id: WorkspaceId) {
-    let Some(open) = stage.run.open(id) else {
+    let Some(open) = stage.before().open(id) else {
         return;
     };
     let silent = u64::try_from(stage.now.0 - open.heard.0).unwrap_or(0);

@@ -20,6 +20,7 @@ pub mod creation;
 pub mod deadline;
 pub mod end;
 pub mod lifecycle;
+pub mod measured;
 pub mod meter;
 pub mod ownership;
 pub mod pause;

@@ -33,16 +33,16 @@ pub fn transfer(
 ) -> Decision {
     managed(stage, principal, Act::Transfer, id)?;
     if id == WorkspaceId::ROOT {
-        return stage.refuse(Refusal::RootIsFixed);
+        return Err(Refusal::RootIsFixed);
     }
-    let open = stage.run.living(id)?;
-    match stage.run.user(to).map(|user| user.state) {
-        None => return stage.refuse(Refusal::UnknownUser),
+    let open = stage.before().living(id)?;
+    match stage.before().user(to).map(|user| user.state) {
+        None => return Err(Refusal::UnknownUser),
         Some(UserState::Active) => {}
-        Some(_) => return stage.refuse(Refusal::UserNotActive),
+        Some(_) => return Err(Refusal::UserNotActive),
     }
     if reason.is_some_and(|text| is_long(text)) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         Some(id),
@@ -66,15 +66,12 @@ pub fn reparent(
     reason: &Text,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    match check(stage, id, parent) {
-        Ok(()) => {}
-        Err(refusal) => return stage.refuse(refusal),
-    }
+    check(stage, id, parent)?;
     if is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     hang(stage, id, WorkspaceId::ROOT, parent, reason.clone());
-    let delegates: Vec<WorkspaceId> = right::superiors(stage.run, parent)
+    let delegates: Vec<WorkspaceId> = right::superiors(stage.before(), parent)
         .into_iter()
         .filter(|superior| *superior != WorkspaceId::ROOT)
         .collect();
@@ -97,7 +94,7 @@ pub fn hang(
     stage.push(
         Some(workspace),
         WorkspaceReparented {
-            consumed: meter::unwritten(stage.run, workspace),
+            consumed: meter::unwritten(stage, workspace),
             new_parent,
             old_parent,
             reason,
@@ -108,7 +105,7 @@ pub fn hang(
 
 /// The delegates above the new parent reach the workspace and all beneath it.
 fn connect_beneath(stage: &mut Stage<'_>, delegates: &[WorkspaceId], id: WorkspaceId) {
-    let run = stage.run;
+    let run = stage.before();
     if let Some(open) = run.open(id) {
         for delegate in delegates {
             right::connect(stage, *delegate, id, open.role);
@@ -120,7 +117,7 @@ fn connect_beneath(stage: &mut Stage<'_>, delegates: &[WorkspaceId], id: Workspa
 }
 
 fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), Refusal> {
-    let run = stage.run;
+    let run = stage.before();
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
@@ -161,7 +158,9 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
     match &above.meter {
         Some(meter) => {
             let limits = open.meter.as_ref().map(|meter| meter.limits);
-            meter.admits(&limits.unwrap_or_default(), above.wall_time(stage.now))
+            let measured = stage.measured(parent);
+            let wall_us = above.wall_time(stage.now);
+            meter.admits(&limits.unwrap_or_default(), wall_us, &measured)
         }
         None => Ok(()),
     }
@@ -170,7 +169,7 @@ fn check(stage: &Stage<'_>, id: WorkspaceId, parent: WorkspaceId) -> Result<(), 
 /// How many levels hang under a workspace.
 fn height(stage: &Stage<'_>, id: WorkspaceId) -> usize {
     let below = stage
-        .run
+        .before()
         .open_children(id)
         .map(|child| height(stage, child) + 1);
     below.max().unwrap_or(0)

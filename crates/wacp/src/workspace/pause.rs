@@ -28,7 +28,7 @@ fn pausable(stage: &mut Stage<'_>, id: WorkspaceId) -> Result<State, Refusal> {
     if id == WorkspaceId::ROOT {
         return Err(Refusal::RootIsFixed);
     }
-    match stage.run.state_of(id) {
+    match stage.before().state_of(id) {
         None => Err(Refusal::TargetNotFound),
         Some(state @ (State::Active | State::Blocked)) => Ok(state),
         Some(state) if state.is_terminal() => Err(Refusal::TargetTerminal),
@@ -47,12 +47,9 @@ pub fn suspend(
     reason: &Text,
 ) -> Decision {
     managed(stage, principal, Act::Suspend, id)?;
-    let before = match pausable(stage, id) {
-        Ok(state) => state,
-        Err(refusal) => return stage.refuse(refusal),
-    };
+    let before = pausable(stage, id)?;
     if is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     announce(stage, principal, SignalType::Suspend, id);
     stage.push(
@@ -78,9 +75,9 @@ fn announce(stage: &mut Stage<'_>, principal: Principal, signal: SignalType, abo
 
 pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
     managed(stage, principal, Act::Suspend, id)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Suspended, Some(before)) = (open.state, open.before) else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     stage.push(
         Some(id),
@@ -102,7 +99,7 @@ fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
         return;
     }
     signal::deliver_queued(stage, id);
-    envelope::drain(stage, id, None);
+    envelope::drain(stage, id);
 }
 
 pub fn migrate(
@@ -113,21 +110,22 @@ pub fn migrate(
     reason: &Text,
 ) -> Decision {
     coordinator_only(stage, principal, Some(id))?;
-    if let Err(refusal) = pausable(stage, id) {
-        return stage.refuse(refusal);
-    }
+    pausable(stage, id)?;
     if new_agent.is_empty() {
-        return stage.refuse(Refusal::AgentRequired);
+        return Err(Refusal::AgentRequired);
     }
-    if stage.run.agents.get(new_agent).is_some_and(|at| *at != id) {
-        return stage.refuse(Refusal::AgentBound);
+    if stage
+        .before()
+        .agents
+        .get(new_agent)
+        .is_some_and(|at| *at != id)
+    {
+        return Err(Refusal::AgentBound);
     }
     if is_long(new_agent) || is_long(reason) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
-    let Some(open) = stage.run.open(id) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let open = stage.before().open(id).ok_or(Refusal::TargetNotFound)?;
     announce(stage, principal, SignalType::Migrate, id);
     stage.push(
         Some(id),
@@ -149,11 +147,11 @@ pub fn complete_migration(
     id: WorkspaceId,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Migrating, Some(before), Some(migration)) =
         (open.state, open.before, &open.migration)
     else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     stage.push(
         Some(id),
@@ -176,12 +174,12 @@ pub fn fail_migration(
     error: &Text,
 ) -> Decision {
     runtime_only(stage, principal)?;
-    let open = stage.run.living(id)?;
+    let open = stage.before().living(id)?;
     let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
-        return stage.refuse(Refusal::InvalidState);
+        return Err(Refusal::InvalidState);
     };
     if is_long(error) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     stage.push(
         Some(id),

@@ -27,28 +27,28 @@ pub const HASH_ALGORITHM: &str = "sha-256";
 
 pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decision {
     // Nothing can be recorded before the first entry, nor after the last.
-    if stage.run.is_running() {
+    if stage.before().is_running() {
         runtime_only(stage, principal)?;
     } else if principal != Principal::Runtime {
-        return stage.refuse(Refusal::PermissionDenied);
+        return Err(Refusal::PermissionDenied);
     }
-    if stage.run.setup.is_some() {
-        return stage.refuse(Refusal::AlreadyStarted);
+    if stage.before().setup.is_some() {
+        return Err(Refusal::AlreadyStarted);
     }
     if new.taxonomy.resolve().is_err() {
-        return stage.refuse(Refusal::InvalidTaxonomy);
+        return Err(Refusal::InvalidTaxonomy);
     }
     if !new.highway.is_valid() {
-        return stage.refuse(Refusal::InvalidHighway);
+        return Err(Refusal::InvalidHighway);
     }
     if !new.limits.are_valid() {
-        return stage.refuse(Refusal::InvalidLimits);
+        return Err(Refusal::InvalidLimits);
     }
     if new.agent.is_empty() {
-        return stage.refuse(Refusal::AgentRequired);
+        return Err(Refusal::AgentRequired);
     }
     if is_long(&new.agent) {
-        return stage.refuse(Refusal::TooLong);
+        return Err(Refusal::TooLong);
     }
     let root = stage.new_workspace();
     stage.push(
@@ -89,15 +89,15 @@ pub fn start(stage: &mut Stage<'_>, principal: Principal, new: &NewRun) -> Decis
 /// Does the earliest thing that is due.
 pub fn tick(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     runtime_only(stage, principal)?;
-    let Some(&(at, deadline)) = stage.run.deadlines.first() else {
-        return stage.refuse(Refusal::NothingDue);
+    let Some(&(at, deadline)) = stage.before().deadlines.first() else {
+        return Err(Refusal::NothingDue);
     };
     if at > stage.now {
-        return stage.refuse(Refusal::NothingDue);
+        return Err(Refusal::NothingDue);
     }
     match deadline {
         Deadline::Timeout(id) => {
-            let reason = match stage.run.state_of(id) {
+            let reason = match stage.before().state_of(id) {
                 Some(State::Conflicted) => Reason::ConflictTimeout,
                 _ => Reason::Timeout,
             };
@@ -136,18 +136,18 @@ pub fn shut_down(stage: &mut Stage<'_>, principal: Principal, forced: bool) -> D
                 scope: Scope::Run,
             },
         );
-        let children: Vec<WorkspaceId> = stage.run.open_children(root).collect();
+        let children: Vec<WorkspaceId> = stage.before().open_children(root).collect();
         for child in children {
             fail_all(stage, child);
         }
         end::fail(stage, root, Reason::SystemShutdown);
         return Ok(());
     }
-    if stage.run.open_count > 1 {
-        return stage.refuse(Refusal::WorkspacesOpen);
+    if stage.before().open_count > 1 {
+        return Err(Refusal::WorkspacesOpen);
     }
-    if stage.run.state_of(root) != Some(State::Active) {
-        return stage.refuse(Refusal::InvalidState);
+    if stage.before().state_of(root) != Some(State::Active) {
+        return Err(Refusal::InvalidState);
     }
     // Nothing more is merged into the root.
     integration::abandon(stage, root, Reason::SystemShutdown);
@@ -162,7 +162,7 @@ pub fn shut_down(stage: &mut Stage<'_>, principal: Principal, forced: bool) -> D
 
 /// Everything below first, each for the same reason and whoever owns it.
 fn fail_all(stage: &mut Stage<'_>, id: WorkspaceId) {
-    let children: Vec<WorkspaceId> = stage.run.open_children(id).collect();
+    let children: Vec<WorkspaceId> = stage.before().open_children(id).collect();
     for child in children {
         fail_all(stage, child);
     }
@@ -171,8 +171,11 @@ fn fail_all(stage: &mut Stage<'_>, id: WorkspaceId) {
 
 /// Everything that has not ended, oldest first.
 pub fn open_workspaces(stage: &Stage<'_>) -> Arc<[WorkspaceId]> {
-    let root = stage.run.open(WorkspaceId::ROOT).map(|_| WorkspaceId::ROOT);
-    let below = stage.run.children.iter().map(|(_, child)| *child);
+    let root = stage
+        .before()
+        .open(WorkspaceId::ROOT)
+        .map(|_| WorkspaceId::ROOT);
+    let below = stage.before().children.iter().map(|(_, child)| *child);
     let mut open: Vec<WorkspaceId> = root.into_iter().chain(below).collect();
     open.sort_unstable();
     open.into()

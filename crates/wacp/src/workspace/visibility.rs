@@ -71,10 +71,8 @@ pub fn read(
     target: WorkspaceId,
     resource: Option<&Text>,
 ) -> Decision {
-    let run = stage.run;
-    let Some(slot) = run.workspace(target) else {
-        return stage.refuse(Refusal::TargetNotFound);
-    };
+    let run = stage.before();
+    let slot = run.workspace(target).ok_or(Refusal::TargetNotFound)?;
     let allowed = match principal {
         Principal::Coordinator | Principal::Runtime => Ok(()),
         Principal::Agent(viewer) => {
@@ -104,8 +102,5 @@ pub fn read(
         ),
         Principal::Meter | Principal::Operator => Err((Refusal::PermissionDenied, None)),
     };
-    match allowed {
-        Ok(()) => Ok(()),
-        Err(denial) => deny(stage, principal, Some(target), denial),
-    }
+    allowed.map_err(|denial| deny(stage, principal, Some(target), denial))
 }

@@ -71,14 +71,11 @@ pub fn terminate_gracefully(
 ) -> Decision {
     let id = request.workspace;
     coordinator_only(stage, principal, Some(id))?;
-    if let Err(refusal) = check(stage.run, request) {
-        return stage.refuse(refusal);
-    }
-    if reads(stage.run, id) {
+    check(stage.before(), request)?;
+    if reads(stage.before(), id) {
         let root = WorkspaceId::ROOT;
-        if let Err(refusal) = envelope::check_sent(stage.run, root, &request.envelope()) {
-            return envelope::turn_away(stage, root, &request.envelope(), refusal);
-        }
+        envelope::check_sent(stage.before(), root, &request.envelope())
+            .map_err(|refusal| envelope::turn_away(stage, root, &request.envelope(), refusal))?;
     }
     let proposal = Proposal::WindDown(Box::new(request.clone()));
     let subject = Subject::WindDown(id, request.grace_us);
@@ -128,7 +125,7 @@ pub fn perform(stage: &mut Stage<'_>, request: &WindDown) -> Decision {
             workspace: request.workspace,
         },
     );
-    if reads(stage.run, request.workspace) {
+    if reads(stage.before(), request.workspace) {
         let grace_us = Some(request.grace_us);
         envelope::dispatch(stage, WorkspaceId::ROOT, &request.envelope(), grace_us)?;
     }

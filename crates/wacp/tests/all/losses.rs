@@ -3,7 +3,7 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Entry, Order, Principal, Run,
+    Command, Entry, Measured, Order, Principal, Run,
     content::Content,
     gate::{
         Answer, GateType,
@@ -187,7 +187,12 @@ fn plays_out(kept: &[Entry], now: Micros, what: &str) {
     let mut entries = kept.to_vec();
     let mut order = |run: &mut Run, command: Command, at: Micros| {
         let name = command.name();
-        let (written, refusal) = step(run, &Order::new(RUNTIME, command), at);
+        let (written, refusal) = step(
+            run,
+            &mut Measured::default(),
+            &Order::new(RUNTIME, command),
+            at,
+        );
         assert_eq!(refusal, None, "{what}: {name}");
         entries.extend(written.iter().cloned());
         written
@@ -289,7 +294,12 @@ fn without(entries: &[Entry], at: usize) -> Vec<Entry> {
 /// The run after a crash that left these entries, and what recovery wrote.
 fn recovered(kept: &[Entry], now: Micros) -> (Run, Vec<Entry>) {
     let mut run = rebuild(kept).unwrap().run;
-    let (written, refusal) = step(&mut run, &Order::new(RUNTIME, recover()), now);
+    let (written, refusal) = step(
+        &mut run,
+        &mut Measured::default(),
+        &Order::new(RUNTIME, recover()),
+        now,
+    );
     assert_eq!(refusal, None);
     (run, written)
 }
@@ -369,7 +379,7 @@ fn a_task_whose_assignment_was_torn_is_worked_on_by_one() {
     let (mut run, _) = recovered(&world.entries[..=cut], world.now);
     let second = world.for_free_agent(at_task(&world));
     let order = Order::new(COORDINATOR, create(second));
-    let (_, refusal) = step(&mut run, &order, world.now);
+    let (_, refusal) = step(&mut run, &mut Measured::default(), &order, world.now);
     let is_over = run.state_of(first) == Some(State::Failed);
     assert!(refusal.is_some() != is_over, "{refusal:?}");
     plays_out(&world.entries[..=cut], world.now, "torn assignment");
@@ -423,7 +433,12 @@ fn a_lost_replacement_binds_no_agent_for_ever() {
     world.ok(RUNTIME, done);
     let kept = without_first(&world.entries, "migration_completed");
     let (mut run, _) = recovered(&kept, world.now);
-    step(&mut run, &Order::new(COORDINATOR, abort(worker)), world.now);
+    step(
+        &mut run,
+        &mut Measured::default(),
+        &Order::new(COORDINATOR, abort(worker)),
+        world.now,
+    );
     let bound: Vec<WorkspaceId> = run.agents.values().copied().collect();
     assert_eq!(bound, [ROOT]);
 }

@@ -282,7 +282,10 @@ fn a_childs_use_counts_for_everyone_above_it() {
         50,
         "the parent has used what its child has"
     );
-    assert_eq!(meter(&world, top).remaining(Dimension::Tokens), Some(40));
+    assert_eq!(
+        meter(&world, top).remaining(Dimension::Tokens, &world.measured.of(top)),
+        Some(40)
+    );
     // The child ends; what it did not use is the parent's again.
     world.ok(
         Principal::Coordinator,
@@ -291,7 +294,10 @@ fn a_childs_use_counts_for_everyone_above_it() {
             reason: None,
         },
     );
-    assert_eq!(meter(&world, top).remaining(Dimension::Tokens), Some(50));
+    assert_eq!(
+        meter(&world, top).remaining(Dimension::Tokens, &world.measured.of(top)),
+        Some(50)
+    );
     // What the parent uses itself comes on top of what its child used.
     measure(&mut world, top, 49);
     assert_eq!(world.state(top), State::Active);
@@ -329,7 +335,10 @@ fn what_was_used_below_every_threshold_is_told_at_the_end_and_never_given_back()
         assert_eq!(world.count("resource_discrepancy"), 0, "an honest report");
         let used = |world: &World| {
             let meter = world.run.open(top).unwrap().meter.clone().unwrap();
-            (meter.used[0], meter.remaining(Dimension::Tokens))
+            (
+                meter.used[0],
+                meter.remaining(Dimension::Tokens, &world.measured.of(top)),
+            )
         };
         if with_checkpoint {
             world.checkpoint(child, vec![artifact("src/a", None, "x")]);

@@ -214,7 +214,10 @@ fn the_coordinator_gives_an_orphan_a_new_parent_and_nothing_else_moves() {
     );
     // Its budget is now carved out of the new parent's.
     let meter = world.run.open(top).unwrap().meter.as_deref().unwrap();
-    assert_eq!(meter.remaining(Dimension::Tokens), Some(60));
+    assert_eq!(
+        meter.remaining(Dimension::Tokens, &Default::default()),
+        Some(60)
+    );
     let coordinator = Principal::Coordinator;
     assert_eq!(
         world.refused(coordinator, reparent(orphan, ROOT)),

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Effect, Entry, Event, Order, Principal, Refusal, Run, apply,
+    Command, Effect, Entry, Event, Measured, Order, Principal, Refusal, Run, apply,
     checkpoint::{Artifact, NewCheckpoint},
     content::Content,
-    decide, effects,
+    effects,
     envelope::NewEnvelope,
     gate::config::Highway,
     id::{CheckpointId, EnvelopeId, GateId, UserId, WorkspaceId},
-    note,
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
+    step,
     user::Capability,
     workspace::{Limits, NewRun, NewWorkspace, lifecycle::State},
 };
@@ -24,6 +24,7 @@ pub const SECOND: i64 = 1_000_000;
 
 pub struct World {
     pub run: Run,
+    pub measured: Measured,
     pub entries: Vec<Entry>,
     pub now: Micros,
     /// Owns what tests create, and may do nothing special.
@@ -75,6 +76,7 @@ impl World {
     pub fn idling(highway: Highway, limits: Limits, taxonomy: Taxonomy) -> World {
         let mut world = World {
             run: Run::default(),
+            measured: Measured::default(),
             entries: Vec::new(),
             now: Micros(1_000 * SECOND),
             ann: UserId(0),
@@ -112,11 +114,7 @@ impl World {
         command: Command,
     ) -> Result<Vec<Entry>, Refusal> {
         let order = Order::new(principal, command);
-        let result = decide(&self.run, &order, self.now);
-        let (entries, refusal) = match result {
-            Ok(entries) => (entries, None),
-            Err(rejection) => (rejection.record, Some(rejection.refusal)),
-        };
+        let (entries, refusal) = step(&mut self.run, &mut self.measured, &order, self.now);
         for entry in &entries {
             // Every fact has one canonical spelling and reads back.
             let facts = entry.event.facts();
@@ -127,10 +125,6 @@ impl World {
             );
             let read = Event::read(entry.event.event_type(), &facts).expect("facts read back");
             assert_eq!(read, entry.event);
-            apply(&mut self.run, entry);
-        }
-        if refusal.is_none() {
-            note(&mut self.run, &order);
         }
         let _: Vec<Effect> = effects(&self.run, &entries);
         self.entries.extend(entries.iter().cloned());

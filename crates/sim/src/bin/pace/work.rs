@@ -11,18 +11,17 @@ use std::sync::Arc;
 
 use trail::Micros;
 use wacp::{
-    Command, Entry, Order, Principal, Refusal, Run, apply,
+    Command, Entry, Measured, Order, Principal, Refusal, Run,
     checkpoint::{Artifact, NewCheckpoint},
     content::Content,
-    decide,
     envelope::NewEnvelope,
     escalation,
     gate::{Answer, config::Highway},
     id::{EnvelopeId, GateId, SignalId, TaskId, UserId, WorkspaceId},
     integration::{Acceptance, Strategy},
-    note,
     role::{EnvelopeType, Taxonomy, Text},
     signal::SignalType,
+    step,
     task::{NewGraph, NewTask},
     user::Capability,
     workspace::{
@@ -45,6 +44,7 @@ const NEVER_US: u64 = wacp::workspace::LONGEST_US;
 #[derive(Debug)]
 pub struct Work {
     pub run: Run,
+    measured: Measured,
     now: Micros,
     content: Content,
     /// Kept only where they are needed afterwards.
@@ -57,6 +57,7 @@ impl Work {
     pub fn begin(highway: Highway) -> Work {
         let mut work = Work {
             run: Run::default(),
+            measured: Measured::default(),
             now: Micros(1_000_000),
             content: Content::markdown("some words"),
             entries: None,
@@ -92,15 +93,8 @@ impl Work {
     fn order(&mut self, principal: Principal, command: Command, refused: Option<Refusal>) {
         self.now.0 += 1;
         let order = Order { principal, command };
-        let (entries, refusal) = match decide(&self.run, &order, self.now) {
-            Ok(entries) => (entries, None),
-            Err(rejection) => (rejection.record, Some(rejection.refusal)),
-        };
+        let (entries, refusal) = step(&mut self.run, &mut self.measured, &order, self.now);
         assert_eq!(refusal, refused, "{}", order.command.name());
-        for entry in &entries {
-            apply(&mut self.run, entry);
-        }
-        note(&mut self.run, &order);
         if let Some(kept) = &mut self.entries {
             kept.extend(entries);
         }

@@ -1,0 +1,45 @@
+//! Totals that were reported and that no entry tells yet.
+//!
+//! They are no part of the run, which entries alone make: they change no state
+//! and are written with the next entry that carries totals. After a crash the
+//! next report, being a total, says it all again.
+
+use std::collections::BTreeMap;
+
+use super::budget::Usage;
+use crate::{
+    command::{Command, Order, Principal},
+    id::WorkspaceId,
+    state::Run,
+};
+
+/// Reported totals by workspace, kept beside the run they are about.
+#[derive(Clone, Debug, Default)]
+pub struct Measured(BTreeMap<WorkspaceId, Usage>);
+
+impl Measured {
+    /// What was last reported of a workspace; nothing if nobody did.
+    pub fn of(&self, id: WorkspaceId) -> Usage {
+        self.0.get(&id).copied().unwrap_or_default()
+    }
+
+    /// Notes the totals of an order that was accepted and applied to the run.
+    pub fn note(&mut self, run: &Run, order: &Order) {
+        let (id, totals, by_agent) = match (&order.command, order.principal) {
+            (Command::MeterUsage { workspace, totals }, _) => (*workspace, *totals, false),
+            (Command::ReportUsage { totals }, Principal::Agent(id)) => (id, *totals, true),
+            _ => return,
+        };
+        let counts = run
+            .open(id)
+            .is_some_and(|open| open.meter.is_some() && !(by_agent && open.metered));
+        if counts {
+            let known = self.0.entry(id).or_default();
+            *known = known.max(totals);
+        }
+        // Of workspaces that have ended nothing is kept for long.
+        if self.0.len() > 2 * run.open_count as usize {
+            self.0.retain(|id, _| run.open(*id).is_some());
+        }
+    }
+}
