@@ -53,7 +53,7 @@ fn measure(plan: &Plan, preload: u64, data: &Path, out: &mut impl Write) -> Resu
     };
     let credentials = wakeful.create(data)?;
     eprintln!("filling a store with {preload} deliveries");
-    wakeful.preload(data, preload)?;
+    wakeful.preload(data, &credentials.owner_token, preload)?;
     let addr = child::free_addr()?;
     let log = data.join("log");
     let running = Running::start(&mut wakeful.serve(data, addr)?, addr, &log)?;

@@ -336,8 +336,8 @@ async fn attempt(
         let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
         return Ok(Err(refused(StatusCode::FORBIDDEN, why)));
     }
-    let person = match Decider::at_page(app, signed, format!("POST /items/{id}/answer")) {
-        Ok(Decider(person)) => person,
+    let person = match person(app, signed, &format!("/items/{id}/answer")) {
+        Ok(person) => person,
         Err(problem) => return Ok(Err(refused(problem.status(), problem.detail()))),
     };
     let request = match request(form, &item) {
@@ -484,15 +484,13 @@ fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
 }
 
 /// The person who sent a form to this path, if they may answer.
-fn person(app: &App, signed: &Signed, path: &str) -> Result<Person, Response> {
-    match Decider::at_page(app, signed, format!("POST {path}")) {
-        Ok(Decider(person)) => Ok(person),
-        Err(problem) => Err(notice(
-            problem.status(),
-            "Not yours to answer",
-            problem.detail(),
-        )),
-    }
+fn person(app: &App, signed: &Signed, path: &str) -> Result<Person, Problem> {
+    let Decider(person) = Decider::at_page(app, signed, format!("POST {path}"))?;
+    Ok(person)
+}
+
+fn not_yours(problem: Problem) -> Response {
+    notice(problem.status(), "Not yours to answer", problem.detail())
 }
 
 pub async fn undo(
@@ -500,7 +498,7 @@ pub async fn undo(
     Path(id): Path,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&app, &signed, &format!("/items/{id}/undo"))?;
+    let person = person(&app, &signed, &format!("/items/{id}/undo")).map_err(not_yours)?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
     let command = Command::Undo {
         person,
@@ -523,7 +521,7 @@ pub async fn many(
     State(app): State<App>,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&app, &signed, "/answers")?;
+    let person = person(&app, &signed, "/answers").map_err(not_yours)?;
     let verdict = Verdict::parse(form.text("status"));
     let verdict = verdict.filter(|verdict| *verdict != Verdict::Redirected);
     let mut items = Vec::new();
@@ -678,7 +676,7 @@ pub async fn undo_many(
     State(app): State<App>,
     SignedForm { signed, form }: SignedForm,
 ) -> Result<Response, Response> {
-    let person = person(&app, &signed, "/answers/undo")?;
+    let person = person(&app, &signed, "/answers/undo").map_err(not_yours)?;
     let asked = form.text("undo");
     let (mut outcome, mut undone) = (Vec::new(), 0);
     for id in form.all("id").take(MANY) {

@@ -7,7 +7,6 @@
 use account::{Agent, Key};
 use axum::{
     extract::State,
-    http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};

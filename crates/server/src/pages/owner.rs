@@ -5,7 +5,7 @@
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    http::request::Parts,
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
