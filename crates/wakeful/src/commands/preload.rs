@@ -26,7 +26,8 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
         .values()
         .find(|key| key.agent_id == preload.agent);
     let key = key.ok_or_else(|| anyhow::anyhow!("{} has no key yet", preload.agent))?;
-    let person = person(&engine)?;
+    let person = (preload.answered_percent > 0).then(|| person(&engine));
+    let person = person.transpose()?;
     let progress = Progress::new("delivered");
     let mut done = 0;
     while done < preload.count {
@@ -60,10 +61,10 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
             .zip(done..)
             .filter(|(_, number)| number % 100 < preload.answered_percent)
             .filter_map(|(reply, _)| match reply {
-                Reply::Received { delivery_id, .. } => Some(delivery_id),
+                Reply::Received { delivery_id, .. } => Some((person.clone()?, delivery_id)),
                 _ => None,
             })
-            .map(|delivery_id| {
+            .map(|(person, delivery_id)| {
                 let verdict = Verdict::Approved;
                 let answer = Answer {
                     verdict,
@@ -71,7 +72,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                     edited_content: None,
                 };
                 engine.submit(Command::Respond {
-                    person: person.clone(),
+                    person,
                     delivery_id,
                     request: Request {
                         answer,
