@@ -11,6 +11,7 @@
 
 mod batch;
 mod error;
+pub mod memory;
 mod query;
 mod rows;
 mod seal;

@@ -29,6 +29,8 @@ trait Backend {
     /// Opens it again after that many deliveries' ids moved to where old ones
     /// are kept, as if the process had ended before the move was noted.
     fn settle_ids(&self, world: World, many: u32) -> impl Future<Output = Arc<dyn Store>>;
+    /// Whether it keeps these bytes anywhere.
+    fn keeps(&self, bytes: &[u8]) -> impl Future<Output = bool>;
 }
 
 fn seal() -> RowSeal {
@@ -76,20 +78,74 @@ impl Backend for Sqlite {
         drop(connection);
         self.open().await
     }
+
+    async fn keeps(&self, bytes: &[u8]) -> bool {
+        std::fs::read_dir(self.0.path()).unwrap().any(|file| {
+            let held = std::fs::read(file.unwrap().path()).unwrap();
+            held.windows(bytes.len()).any(|window| window == bytes)
+        })
+    }
+}
+
+#[derive(Default)]
+struct Memory(store::memory::Memory);
+
+impl Memory {
+    fn fresh() -> Memory {
+        Memory::default()
+    }
+}
+
+impl Backend for Memory {
+    async fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.clone())
+    }
+
+    fn open_read_only(&self) -> Arc<dyn Store> {
+        Arc::new(self.0.read_only())
+    }
+
+    async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
+        let (store, keys) = self.0.restored(file).unwrap();
+        (Arc::new(store), keys)
+    }
+
+    fn backup_file(&self) -> std::path::PathBuf {
+        "a name".into()
+    }
+
+    /// Its ids are all in one place.
+    async fn settle_ids(&self, world: World, _: u32) -> Arc<dyn Store> {
+        drop(world);
+        self.open().await
+    }
+
+    /// Text is printed as it is, and content as a list of numbers.
+    async fn keeps(&self, bytes: &[u8]) -> bool {
+        let printed = format!("{:?}", self.0);
+        let numbers = format!("{bytes:?}");
+        let numbers = numbers.trim_matches(['[', ']']);
+        printed.contains(std::str::from_utf8(bytes).unwrap()) || printed.contains(numbers)
+    }
 }
 
 macro_rules! conforms {
-    ($($sentence:ident)*) => {
-        mod sqlite {
+    ($($backend:ident in $module:ident)* { $($sentence:ident)* }) => {
+        conforms! { @ [$($backend $module)*] [$($sentence)*] }
+    };
+    (@ [] $sentences:tt) => {};
+    (@ [$backend:ident $module:ident $($rest:ident)*] [$($sentence:ident)*]) => {
+        mod $module {
             $(#[tokio::test]
             async fn $sentence() {
-                super::$sentence(super::Sqlite::fresh()).await;
+                super::$sentence(super::$backend::fresh()).await;
             })*
         }
+        conforms! { @ [$($rest)*] [$($sentence)*] }
     };
 }
 
-conforms! {
+conforms! { Sqlite in sqlite Memory in memory {
     a_new_store_is_empty
     what_was_appended_is_there_after_opening_again
     load_gives_what_was_written_and_nothing_else
@@ -104,15 +160,14 @@ conforms! {
     timers_and_callbacks_come_soonest_first
     erasable_is_what_is_old_and_waits_for_no_answer
     erasing_removes_the_parts_of_every_entry_about_a_delivery
-    erased_words_are_no_longer_found_nor_in_any_file
+    erased_words_are_no_longer_found_nor_kept_anywhere
     entries_and_history_come_in_order
     hashes_give_leaves_and_subtrees_by_range
     accounts_secrets_buckets_marks_and_records_replace_and_go
     a_backup_is_what_was_committed_when_it_was_made
     a_store_opened_to_be_read_refuses_to_write
     digests_change_with_any_view_and_come_back_after_a_rebuild
-    readers_see_only_what_is_committed_and_do_not_wait_for_the_writer
-}
+} }
 
 async fn a_new_store_is_empty(backend: impl Backend) {
     let store = backend.open().await;
@@ -812,7 +867,7 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     assert_eq!(world.store.history(no).await.unwrap().len(), 5);
 }
 
-async fn erased_words_are_no_longer_found_nor_in_any_file(backend: Sqlite) {
+async fn erased_words_are_no_longer_found_nor_kept_anywhere(backend: impl Backend) {
     let mut world = World::new(backend.open().await, &[0]);
     // Enough that the index has merged what it holds. Every seventh has words
     // that occur nowhere else, and a few that occur in all of these.
@@ -842,7 +897,7 @@ async fn erased_words_are_no_longer_found_nor_in_any_file(backend: Sqlite) {
         all_pages(store, &filter, 200).await.len()
     };
     assert_eq!(find(world.store.as_ref(), "plughtoken").await, secret.len());
-    assert!(files_with(&backend, b"plughtoken") && files_with(&backend, b"xyzzysecret"));
+    assert!(backend.keeps(b"plughtoken").await && backend.keeps(b"xyzzysecret").await);
 
     for chunk in secret.chunks(32) {
         for index in chunk {
@@ -871,17 +926,10 @@ async fn erased_words_are_no_longer_found_nor_in_any_file(backend: Sqlite) {
     ];
     for words in erased {
         assert!(
-            !files_with(&backend, words.as_bytes()),
-            "{words} is still in a file"
+            !backend.keeps(words.as_bytes()).await,
+            "{words} is still there"
         );
     }
-}
-
-fn files_with(backend: &Sqlite, bytes: &[u8]) -> bool {
-    std::fs::read_dir(backend.0.path()).unwrap().any(|file| {
-        let held = std::fs::read(file.unwrap().path()).unwrap();
-        held.windows(bytes.len()).any(|window| window == bytes)
-    })
 }
 
 async fn entries_and_history_come_in_order(backend: impl Backend) {
@@ -1229,7 +1277,9 @@ async fn digests_change_with_any_view_and_come_back_after_a_rebuild(backend: imp
 }
 
 /// A writer in the middle of its transaction is made with the database itself.
-async fn readers_see_only_what_is_committed_and_do_not_wait_for_the_writer(backend: Sqlite) {
+#[tokio::test]
+async fn readers_see_only_what_is_committed_and_do_not_wait_for_the_writer() {
+    let backend = Sqlite::fresh();
     let mut world = World::new(backend.open().await, &[0]);
     let index = world.receive(0, "Committed", None);
     world.commit().await;

@@ -17,7 +17,7 @@ mod readers;
 mod records;
 mod schema;
 mod sealed;
-mod search;
+pub(crate) mod search;
 mod sweep;
 mod write;
 

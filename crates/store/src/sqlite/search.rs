@@ -23,7 +23,10 @@ const DETAILS_BYTES: usize = 64 << 10;
 const STEP_BYTES: usize = 128 << 10;
 /// A shorter word must occur as it is: so many words begin with one letter that
 /// to look through them all would take longer the more there is.
-const PREFIX_LETTERS: usize = 3;
+pub const PREFIX_LETTERS: usize = 3;
+
+/// Words of a search that are looked for.
+const PHRASES: usize = 16;
 
 /// Indexes the next deliveries; true while there are more.
 pub fn index_some(
@@ -141,7 +144,7 @@ fn eras(connection: &Connection, last: i64, limit: usize) -> rusqlite::Result<Ve
 
 /// What of `details` is in the index: the same each time it is asked. The words
 /// as they are meant, for an escape would stick to the word after it.
-fn indexed_text(details: &[u8]) -> String {
+pub fn indexed_text(details: &[u8]) -> String {
     let text = String::from_utf8_lossy(&details[..details.len().min(DETAILS_BYTES)]);
     let mut meant = String::with_capacity(text.len());
     let mut rest = text.as_ref();
@@ -256,11 +259,8 @@ pub fn matches(
 
 /// Words in the query language of the index.
 fn query(words: &str) -> String {
-    // Quoted, a word is nothing but a word to the query language, which ends at NUL.
-    let words: Vec<String> = words
-        .split(|c: char| c.is_whitespace() || c == '\0')
-        .filter(|word| !word.is_empty())
-        .take(16)
+    // Quoted, a word is nothing but a word to the query language.
+    let words: Vec<String> = phrases(words)
         .map(|word| {
             let prefix = word.chars().count() >= PREFIX_LETTERS;
             let quoted = word.replace('"', "\"\"");
@@ -268,6 +268,14 @@ fn query(words: &str) -> String {
         })
         .collect();
     words.join(" ")
+}
+
+/// What a search asks for, at most [`PHRASES`] of it; the query language ends at NUL.
+pub fn phrases(words: &str) -> impl Iterator<Item = &str> {
+    words
+        .split(|c: char| c.is_whitespace() || c == '\0')
+        .filter(|word| !word.is_empty())
+        .take(PHRASES)
 }
 
 #[cfg(test)]
