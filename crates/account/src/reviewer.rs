@@ -5,10 +5,10 @@
 //! constructors are here.
 //!
 //! ```compile_fail,E0451
-//! let forged = account::Reviewer { name: "ann".to_owned() };
+//! let forged = account::Reviewer { name: "ann".to_owned(), by: todo!() };
 //! ```
 //! ```compile_fail,E0451
-//! let forged = account::Owner { name: "ann".to_owned() };
+//! let forged = account::Owner { name: "ann".to_owned(), by: todo!() };
 //! ```
 
 use trail::Micros;
@@ -16,7 +16,7 @@ use trail::Micros;
 use crate::{Role, State, User, secret::SecretHash};
 
 /// A secret that a person presented, by its hash.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presented {
     Token(SecretHash),
     Session(SecretHash),
@@ -46,12 +46,14 @@ impl Presented {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewer {
     name: String,
+    by: Presented,
 }
 
 /// An active owner who presented a secret of theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     name: String,
+    by: Presented,
 }
 
 /// Why a secret gives neither.
@@ -66,7 +68,21 @@ pub enum Denied {
 impl Reviewer {
     pub fn recognise(state: &State, presented: Presented, now: Micros) -> Result<Reviewer, Denied> {
         let name = presented.name(state, Role::Reviewer, now)?;
-        Ok(Reviewer { name })
+        Ok(Reviewer {
+            name,
+            by: presented,
+        })
+    }
+
+    /// Whether the same secret still gives the same: it may have been replaced,
+    /// ended or suspended since.
+    pub fn is_still(&self, state: &State, now: Micros) -> bool {
+        Reviewer::recognise(state, self.by, now).as_ref() == Ok(self)
+    }
+
+    /// The secret that was presented.
+    pub fn by(&self) -> Presented {
+        self.by
     }
 
     pub fn name(&self) -> &str {
@@ -77,7 +93,15 @@ impl Reviewer {
 impl Owner {
     pub fn recognise(state: &State, presented: Presented, now: Micros) -> Result<Owner, Denied> {
         let name = presented.name(state, Role::Owner, now)?;
-        Ok(Owner { name })
+        Ok(Owner {
+            name,
+            by: presented,
+        })
+    }
+
+    /// The secret that was presented.
+    pub fn by(&self) -> Presented {
+        self.by
     }
 
     pub fn name(&self) -> &str {
@@ -138,6 +162,19 @@ mod tests {
         assert_eq!(owner("ann").unwrap().name(), "ann");
         let name = "bob".to_owned();
         assert_eq!(owner("bob"), Err(Denied::Role { name }));
+        let bob = recognise("bob").unwrap();
+        assert!(bob.is_still(&state, NOW));
+        let replaced = {
+            let mut state = state.clone();
+            let replace = Command::IssueToken {
+                name: "bob".to_owned(),
+                token_id: "t-new".to_owned(),
+                token_hash: secret::hash("new"),
+            };
+            apply(&mut state, &replace);
+            state
+        };
+        assert!(!bob.is_still(&replaced, NOW));
         // A token is not a session.
         let session = Presented::Session(secret::hash("ann"));
         assert_eq!(

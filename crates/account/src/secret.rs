@@ -3,37 +3,45 @@
 use hex::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 
-/// What a secret opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+/// Every kind of secret with its prefix, so that [`Kind::ALL`] forgets none.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $prefix:literal,)*) => {
+        /// What a secret opens.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            pub const ALL: &[Kind] = &[$(Kind::$kind,)*];
+
+            pub const fn prefix(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $prefix,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// An agent's key for development.
-    TestKey,
+    TestKey = "wk_test_",
     /// An agent's key.
-    LiveKey,
+    LiveKey = "wk_live_",
     /// A human's account token.
-    User,
+    User = "wl_",
     /// A device's own token for the relay.
-    Device,
+    Device = "wld_",
     /// Opens the relay for a day, and nothing else.
-    LinkSession,
+    LinkSession = "wls_",
     /// A session of the pages; only a browser ever holds it.
-    Session,
+    Session = "",
     /// The end of a link to sign in with, once.
-    Link,
+    Link = "",
 }
 
 impl Kind {
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Kind::TestKey => "wk_test_",
-            Kind::LiveKey => "wk_live_",
-            Kind::User => "wl_",
-            Kind::Device => "wld_",
-            Kind::LinkSession => "wls_",
-            Kind::Session | Kind::Link => "",
-        }
-    }
-
     /// The text that its holder is shown, once.
     pub fn spell(self, random: [u8; 32]) -> String {
         format!("{}{}", self.prefix(), BASE64URL_NOPAD.encode(&random))

@@ -72,6 +72,9 @@ pub enum Outcome {
     Answered(Answer),
     /// Nobody answered in time: proceed with assumptions, and document them.
     TimedOut,
+    /// The wait ended before the delivery's `timeout_seconds`: there is still time
+    /// to answer. Wait again.
+    NotYet,
 }
 
 /// One page of a sweep.
@@ -156,8 +159,9 @@ impl Agent {
     }
 
     /// Waits for an answer, no longer than `timeout` and no longer than the
-    /// delivery's own `timeout_seconds`. When time is over the log notes on what
-    /// `assumption` the agent goes on, or that none was given.
+    /// delivery's own `timeout_seconds`. When those are over the log notes on what
+    /// `assumption` the agent goes on, or that none was given. For a delivery
+    /// without them, `timeout` is the time there is.
     pub async fn wait(
         &mut self,
         id: Uuid,
@@ -165,12 +169,16 @@ impl Agent {
         assumption: Option<&str>,
     ) -> Result<Outcome, AgentFault> {
         let own = self.log.time_left(id).unwrap_or(timeout);
+        let is_whole = own <= timeout;
         let deadline = Instant::now() + timeout.min(own);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let answer = self.response(id, left).await?;
             if answer.status != Status::Pending {
                 return Ok(Outcome::Answered(answer));
+            }
+            if left.is_zero() && !is_whole {
+                return Ok(Outcome::NotYet);
             }
             if left.is_zero() {
                 self.log.timed_out(id, assumption)?;

@@ -39,7 +39,23 @@ struct Known {
     /// When we go on without an answer.
     due: Option<Micros>,
     answered: bool,
-    timed_out: bool,
+    timed_out: Option<Assumption>,
+}
+
+/// Whether the note that time is over says on what assumption we go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Assumption {
+    Missing,
+    Given,
+}
+
+impl Assumption {
+    fn of(text: Option<&str>) -> Assumption {
+        match text {
+            Some(_) => Assumption::Given,
+            None => Assumption::Missing,
+        }
+    }
 }
 
 /// One line, as far as it is read again.
@@ -49,6 +65,7 @@ struct Line {
     delivery: Option<Terms>,
     answered: Option<Named>,
     timed_out: Option<Uuid>,
+    assumption: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -109,7 +126,10 @@ impl Log {
                     known.answered = true;
                 }
                 if let Some(known) = read.timed_out.and_then(|id| self.known.get_mut(&id)) {
-                    known.timed_out = true;
+                    let noted = Assumption::of(read.assumption.as_deref());
+                    if known.timed_out != Some(Assumption::Given) {
+                        known.timed_out = Some(noted);
+                    }
                 }
             }
             line.clear();
@@ -182,7 +202,9 @@ impl Log {
         })
     }
 
-    /// Notes that we no longer wait, once, and on what assumption we go on.
+    /// Notes that the time for an answer is over, and on what assumption we go on.
+    /// Notes it once, and once more when an assumption follows a note without one.
+    /// The caller knows that the time is over.
     pub fn timed_out(&mut self, id: Uuid, assumption: Option<&str>) -> io::Result<()> {
         #[derive(Serialize)]
         struct TimedOut<'a> {
@@ -191,9 +213,12 @@ impl Log {
             /// Null: none was given.
             assumption: Option<&'a str>,
         }
-        let known = self.known.get_mut(&id);
-        if known.is_some_and(|known| std::mem::replace(&mut known.timed_out, true)) {
-            return Ok(());
+        let noted = Assumption::of(assumption);
+        if let Some(known) = self.known.get_mut(&id) {
+            if known.timed_out == Some(Assumption::Given) || known.timed_out == Some(noted) {
+                return Ok(());
+            }
+            known.timed_out = Some(noted);
         }
         let at = now();
         self.write(&TimedOut {
@@ -279,6 +304,29 @@ mod tests {
             let id = Uuid::from_u128(id);
             assert_eq!((log.is_own(id), log.is_overdue(id)), (own, overdue), "{id}");
         }
+    }
+
+    #[test]
+    fn an_assumption_is_noted_also_after_a_note_without_one_and_then_nothing_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("agent.log");
+        let id = Uuid::from_u128(1);
+        let mut log = Log::open(&path).unwrap();
+        log.delivered(&received(1, Micros(0)), &json!({}), Some(60))
+            .unwrap();
+        for assumption in [None, None, Some("the old prices"), None, Some("others")] {
+            let mut log = Log::open(&path).unwrap();
+            log.recall().unwrap();
+            log.timed_out(id, assumption).unwrap();
+            log.timed_out(id, assumption).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let noted: Vec<Value> = text
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["assumption"].take())
+            .collect();
+        assert_eq!(noted, [Value::Null, json!("the old prices")], "{text}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Everything that can be asked of the writer, and what it answers.
 
-use account::secret::SecretHash;
+use account::{Presented, secret::SecretHash};
 use inbox::{Person, Request};
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -8,6 +8,9 @@ use wake::{NewDelivery, Status};
 
 #[derive(Clone, Debug)]
 pub enum Command {
+    /// A person asks with this secret, which must still be theirs when it is
+    /// decided: a request may be on its way for long.
+    By(Presented, Box<Command>),
     /// An agent delivers with its key.
     Deliver(Deliver),
     /// A person answers.

@@ -10,6 +10,10 @@
 //! by the number of deliveries. If a commit fails, all of it is dropped and
 //! loaded again: memory never runs ahead of the disk.
 
+#[cfg(not(feature = "breaks"))]
+mod breaks;
+#[cfg(feature = "breaks")]
+pub mod breaks;
 pub mod clock;
 pub mod command;
 mod core;
@@ -27,22 +31,28 @@ pub mod refusal;
 mod shared;
 mod signers;
 mod stage;
+pub mod turns;
 pub mod vault;
 mod writer;
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use store::Prefix;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 use trail::rotation::Rotation;
 
 pub use clock::Clock;
 pub use command::{Command, Reply};
 pub use event::Event;
 pub use keys::Keys;
+pub use random::Entropy;
 pub use read::Row;
 pub use refusal::Refusal;
 pub use shared::{Health, Shared};
+pub use turns::Turns;
 pub use vault::Vault;
 
 /// Commands that may wait; one more is refused as busy.
@@ -65,25 +75,35 @@ pub struct Setup {
     pub clock: Clock,
 }
 
+/// The writer's thread. Not part of an async function, which would be compiled
+/// in every crate that calls it, and without the future's type, of which the
+/// runtime would have several copies.
+fn write(
+    writer: writer::Writer,
+    jobs: mpsc::Receiver<writer::Job>,
+    started: oneshot::Sender<Result<(), String>>,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let _ = started.send(runtime.as_ref().map(drop).map_err(ToString::to_string));
+    if let Ok(runtime) = runtime {
+        let work: Pin<Box<dyn Future<Output = ()>>> = Box::pin(writer.run(jobs));
+        runtime.block_on(work);
+    }
+}
+
 impl Engine {
     /// Recovers from the store and starts the writer on a thread of its own.
     pub async fn start(setup: Setup) -> Result<Engine, StartFault> {
         setup.vault.check(setup.store.as_ref()).await?;
         let shared = Arc::new(Shared::new(setup));
-        let writer = writer::Writer::open(Arc::clone(&shared)).await?;
+        let writer = writer::Writer::open(Arc::clone(&shared), Instant::now()).await?;
         let (queue, jobs) = mpsc::channel(QUEUE);
         let (started, ready) = oneshot::channel();
         std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_time()
-                    .build();
-                let _ = started.send(runtime.as_ref().map(drop).map_err(ToString::to_string));
-                if let Ok(runtime) = runtime {
-                    runtime.block_on(writer.run(jobs));
-                }
-            })
+            .spawn(move || write(writer, jobs, started))
             .map_err(|error| StartFault::Thread(error.to_string()))?;
         match ready.await {
             Ok(Ok(())) => Ok(Engine { queue, shared }),

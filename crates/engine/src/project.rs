@@ -11,7 +11,11 @@ use store::{
 use trail::Micros;
 use uuid::Uuid;
 
-use crate::{core, event::Event};
+use crate::{
+    breaks::{self, Break},
+    core,
+    event::Event,
+};
 
 /// Sizes of the blocks in which pending deliveries are counted: 256, 256², 256³.
 const BLOCK_LEVELS: u8 = 3;
@@ -209,7 +213,9 @@ impl Views {
             inbox::Event::AnswerUndone(undone) => {
                 self.change(undone.delivery_id, position, |row| {
                     row.answer_position = None;
-                    row.hold = None;
+                    if !breaks::is_on(Break::UndoneStaysHeld) {
+                        row.hold = None;
+                    }
                 })
             }
             inbox::Event::DeliveryAnswered(answered) => {
@@ -218,7 +224,11 @@ impl Views {
             inbox::Event::DeliverySeen(seen) => self.mention(seen.delivery_id, position),
             inbox::Event::ContentErased(erased) => {
                 for id in &erased.delivery_ids {
-                    self.change(*id, position, |row| row.erased = Erased::All);
+                    self.change(*id, position, |row| {
+                        if !breaks::is_on(Break::ErasureForgotten) {
+                            row.erased = Erased::All;
+                        }
+                    });
                     if let Some(row) = self.delivery(*id) {
                         let no = row.no;
                         self.batch.erase.push((no, position));
@@ -258,7 +268,9 @@ impl Views {
         lane.count += 1;
         self.change(answered.delivery_id, at.position, |row| {
             row.status = status;
-            row.changed_at = at.time;
+            if !breaks::is_on(Break::ChangeTimeStays) {
+                row.changed_at = at.time;
+            }
             row.lane_no = lane_no;
             row.answered_by = Some(answered.by.clone());
             row.erased = answered_after(row.erased);

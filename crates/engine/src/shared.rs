@@ -14,7 +14,7 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use crate::{Clock, Keys, Setup, Vault, signers::Signers};
+use crate::{Clock, Keys, Setup, Vault, random::Entropy, signers::Signers};
 
 #[derive(Debug)]
 pub struct Shared {
@@ -22,6 +22,7 @@ pub struct Shared {
     pub clock: Clock,
     pub vault: Vault,
     pub keys: Keys,
+    pub(crate) entropy: Entropy,
     accounts: ArcSwap<account::State>,
     agents: ArcSwap<Agents>,
     size: watch::Sender<u64>,
@@ -95,6 +96,7 @@ impl Shared {
             clock,
             vault,
             keys,
+            entropy: Entropy::system(),
             accounts: ArcSwap::default(),
             agents: ArcSwap::default(),
             size: watch::Sender::new(0),

@@ -17,6 +17,7 @@ use trail::{Checkpoint, Draft, Hash, Micros, Part, entry::FACTS, merkle};
 use uuid::Uuid;
 
 use crate::{
+    breaks::{self, Break},
     core::Core,
     event::Event,
     project::{At, Views},
@@ -94,26 +95,27 @@ impl<'a> Stage<'a> {
         content: Vec<(&'static str, Vec<u8>)>,
     ) -> Result<(u64, Micros), Unsealed> {
         let event = event.into();
-        let time = self.now.max(Micros(self.core.last_time.0 + 1));
+        let step = i64::from(!breaks::is_on(Break::SameTime));
+        let time = self.now.max(Micros(self.core.last_time.0 + step));
         let position = self.core.frontier.size();
         let (no, head, next_seq, last) = self.touch_stream(stream);
         let has_content = !content.is_empty();
         let facts = Part {
             name: Cow::Borrowed(FACTS),
-            salt: self.core.random.bytes()?,
+            salt: self.core.random.bytes(&self.shared.entropy)?,
             bytes: event.facts(),
         };
         let mut parts = vec![facts];
         for (name, bytes) in content {
             parts.push(Part {
                 name: Cow::Borrowed(name),
-                salt: self.core.random.bytes()?,
+                salt: self.core.random.bytes(&self.shared.entropy)?,
                 bytes,
             });
         }
         let draft = Draft {
             stream: stream.to_owned(),
-            id: self.core.random.entry_id(time)?,
+            id: self.core.random.entry_id(time, &self.shared.entropy)?,
             time,
             actor: actor.to_owned(),
             event_type: event.event_type(),
@@ -159,6 +161,9 @@ impl<'a> Stage<'a> {
                 has_content,
             },
         );
+        if breaks::is_on(Break::LaneNotLeft) && event.event_type() == "delivery_answered" {
+            row.lanes[0].count += 1;
+        }
         core.last_time = time;
         Ok((position, time))
     }
@@ -210,7 +215,7 @@ impl<'a> Stage<'a> {
 
     /// A random id for a delivery (WAKE white paper §5.1).
     pub fn fresh_id(&mut self) -> Result<Uuid, Unsealed> {
-        let random = self.core.random.bytes()?;
+        let random = self.core.random.bytes(&self.shared.entropy)?;
         Ok(uuid::Builder::from_random_bytes(random).into_uuid())
     }
 
@@ -229,7 +234,7 @@ impl<'a> Stage<'a> {
                 self.core.buckets.insert(key_id, row);
             }
         }
-        if !self.touched_buckets.contains(key_id) {
+        if !self.touched_buckets.contains(key_id) && !breaks::is_on(Break::BucketNotKept) {
             self.touched_buckets.insert(key_id.to_owned());
         }
     }

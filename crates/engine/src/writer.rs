@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::{
     StartFault,
+    breaks::{self, Break},
     command::{Command, Reply},
     core::{self, Core},
     decide, project, reached, rebuild,
@@ -63,6 +64,8 @@ pub struct Writer {
     shared: Arc<Shared>,
     /// `None` after a failed commit, until it is loaded again.
     core: Option<Core>,
+    /// When its turn began, by the clock that its chores go by.
+    turn_at: Instant,
     index_at: Option<Instant>,
     /// When the store is to be settled, if nothing is written before.
     settle_at: Option<Instant>,
@@ -86,7 +89,8 @@ struct Retention {
 
 impl Writer {
     /// Loads the last durable state; a new log gets its first entry.
-    pub async fn open(shared: Arc<Shared>) -> Result<Writer, StartFault> {
+    /// `now` is the time from which its chores are counted.
+    pub async fn open(shared: Arc<Shared>, now: Instant) -> Result<Writer, StartFault> {
         reached::check(shared.store.as_ref(), shared.keys.log.verifier()).await?;
         match shared.store.is_rebuilding().await? {
             // Rows of an older version carried no codes: the trail decides.
@@ -104,9 +108,10 @@ impl Writer {
         let mut writer = Writer {
             shared,
             core: Some(core),
-            index_at: Some(Instant::now()),
-            settle_at: Some(Instant::now() + IDLE),
-            chores_at: Instant::now() + CHORES,
+            turn_at: now,
+            index_at: Some(now),
+            settle_at: Some(now + IDLE),
+            chores_at: now + CHORES,
             signed: None,
             expected: 0,
             scrub_owed: true,
@@ -220,31 +225,7 @@ impl Writer {
                 () = tokio::time::sleep(sleep) => {}
             }
             self.gather(&mut jobs, &mut batch);
-            let mut stopping = None;
-            let mut commands = Vec::with_capacity(batch.len());
-            for job in batch.drain(..) {
-                match job {
-                    Job::Command { command, answer } => commands.push((*command, Some(answer))),
-                    Job::Retain(answer) => {
-                        self.retention.get_or_insert_default().answers.push(answer);
-                    }
-                    Job::Stop(done) => stopping = Some(done),
-                }
-            }
-            let busy = !commands.is_empty();
-            if self.core.is_none() && !busy {
-                self.recover().await;
-            }
-            self.add_due(&mut commands).await;
-            let wrote = !commands.is_empty();
-            if wrote {
-                self.commit(commands).await;
-            }
-            self.remember();
-            self.chores(busy).await;
-            self.remember();
-            self.settle(wrote || self.retention.is_some()).await;
-            if let Some(done) = stopping {
+            if let Some(done) = self.turn(&mut batch, Instant::now()).await {
                 jobs.close();
                 if let Err(error) = self.shared.store.settle(STOP_PATIENCE).await {
                     tracing::warn!(%error, "the write-ahead log is left as it is");
@@ -253,6 +234,38 @@ impl Writer {
                 return;
             }
         }
+    }
+
+    /// Does the jobs that wait, what is due, and a little of the chores; gives
+    /// who asked to stop, if someone did. It sleeps nowhere and `now` is an
+    /// argument, so that a simulator drives exactly this code ([`crate::turns`]).
+    pub async fn turn(&mut self, jobs: &mut Vec<Job>, now: Instant) -> Option<oneshot::Sender<()>> {
+        self.turn_at = now;
+        let mut stopping = None;
+        let mut commands = Vec::with_capacity(jobs.len());
+        for job in jobs.drain(..) {
+            match job {
+                Job::Command { command, answer } => commands.push((*command, Some(answer))),
+                Job::Retain(answer) => {
+                    self.retention.get_or_insert_default().answers.push(answer);
+                }
+                Job::Stop(done) => stopping = Some(done),
+            }
+        }
+        let busy = !commands.is_empty();
+        if self.core.is_none() && !busy {
+            self.recover().await;
+        }
+        self.add_due(&mut commands).await;
+        let wrote = !commands.is_empty();
+        if wrote {
+            self.commit(commands).await;
+        }
+        self.remember();
+        self.chores(busy).await;
+        self.remember();
+        self.settle(wrote || self.retention.is_some()).await;
+        stopping
     }
 
     /// While many ask at once, waits a moment for those that are about to: a
@@ -316,7 +329,9 @@ impl Writer {
     /// After a failure memory is not to be trusted; it is loaded again.
     fn fail(&mut self, error: &dyn std::fmt::Display, what: &str) {
         tracing::warn!(%error, "{what}");
-        self.core = None;
+        if !breaks::is_on(Break::KeepsMemory) {
+            self.core = None;
+        }
         let health = &self.shared.health;
         health.failed_commits.fetch_add(1, Ordering::Relaxed);
         health.set_degraded(true);
@@ -387,7 +402,6 @@ impl Writer {
         else {
             return Ok(Vec::new());
         };
-        let is_erasure = |command: &Command| matches!(command, Command::EraseNow { .. });
         let erases = commands.iter().any(is_erasure);
         let accounts_before = Arc::clone(&core.accounts);
         let mut needs = Needs::default();
@@ -416,14 +430,22 @@ impl Writer {
                 "the batch could not be sealed".to_owned(),
             ));
         }
-        let due = stage.due_times();
+        let due = stage
+            .due_times()
+            .filter(|_| !breaks::is_on(Break::ForgetsTimers));
         let written = match stage.into_batch() {
             Some((batch, answered)) => {
                 let owes = !batch.callbacks.is_empty();
                 let signed = batch.head.as_ref().map(|head| head.note.clone());
                 let secrets: Vec<String> =
                     batch.secrets.iter().map(|(name, _)| name.clone()).collect();
-                shared.store.append(batch).await?;
+                if breaks::is_on(Break::PublishesEarly) {
+                    shared.publish_size(core.frontier.size());
+                }
+                let appended = shared.store.append(batch).await;
+                if !breaks::is_on(Break::TellsBeforeDurable) {
+                    appended?;
+                }
                 shared.signers.forget(secrets.iter().map(String::as_str));
                 shared.health.commits.fetch_add(1, Ordering::Relaxed);
                 self.signed = signed.or(self.signed.take());
@@ -459,8 +481,7 @@ impl Writer {
         if owes {
             self.shared.callbacks.notify_one();
         }
-        self.index_at
-            .get_or_insert_with(|| Instant::now() + INDEX_BUSY.0);
+        self.index_at.get_or_insert(self.turn_at + INDEX_BUSY.0);
     }
 
     fn publish(&self) {
@@ -482,7 +503,7 @@ impl Writer {
     /// Settles the store when nothing was written for a while, without waiting
     /// for anyone who reads: then it is tried again later.
     async fn settle(&mut self, wrote: bool) {
-        let now = Instant::now();
+        let now = self.turn_at;
         if wrote || self.index_at.is_some() {
             self.settle_at = Some(now + IDLE);
         } else if self.settle_at.is_some_and(|at| at <= now) {
@@ -490,30 +511,30 @@ impl Writer {
                 Ok(()) => None,
                 Err(error) => {
                     tracing::debug!(%error, "the write-ahead log could not be emptied");
-                    Some(Instant::now() + IDLE)
+                    Some(now + IDLE)
                 }
             };
         }
     }
 
     async fn chores(&mut self, busy: bool) {
-        if self.index_at.is_some_and(|at| at <= Instant::now()) {
+        if self.index_at.is_some_and(|at| at <= self.turn_at) {
             let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
             let with_details = !self.shared.vault.encrypts();
             let began = Instant::now();
             self.index_at = match self.shared.store.index_some(limit, with_details).await {
                 // Half of the time is left to whoever reads meanwhile.
-                Ok(true) if !busy => Some(Instant::now() + began.elapsed()),
-                Ok(true) => Some(Instant::now() + pause),
+                Ok(true) if !busy => Some(self.turn_at + 2 * began.elapsed()),
+                Ok(true) => Some(self.turn_at + pause),
                 Ok(false) => None,
                 Err(error) => {
                     tracing::warn!(%error, "the search index could not follow");
-                    Some(Instant::now() + LONGEST_SLEEP)
+                    Some(self.turn_at + LONGEST_SLEEP)
                 }
             };
         }
-        if self.chores_at <= Instant::now() {
-            self.chores_at = Instant::now() + CHORES;
+        if self.chores_at <= self.turn_at {
+            self.chores_at = self.turn_at + CHORES;
             self.shared.clock.warn_if_ahead();
             let forgotten = self
                 .shared
@@ -522,7 +543,7 @@ impl Writer {
                 .plus_seconds(-wake::limits::IDEMPOTENCY_SECONDS);
             match self.shared.store.forget_idempotency(forgotten).await {
                 // The rest as soon as whoever waits has been served.
-                Ok(true) => self.chores_at = Instant::now(),
+                Ok(true) => self.chores_at = self.turn_at,
                 Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(%error, "old idempotency records could not be removed");
@@ -567,7 +588,8 @@ impl Writer {
             let Some(kind) = wake::Kind::parse(kind).map(project::kind_code) else {
                 continue;
             };
-            let before = now.plus_seconds(-i64::from(*days) * 86_400);
+            let kept_days = i64::from(*days) - i64::from(breaks::is_on(Break::RetentionEarly));
+            let before = now.plus_seconds(-kept_days * 86_400);
             let mut rows = Vec::new();
             for since in [Since::Answer, Since::TimeOut, Since::Creation] {
                 let limit = ERASED - rows.len();
@@ -603,6 +625,13 @@ impl Writer {
             }
         }
         !self.scrub_owed
+    }
+}
+
+fn is_erasure(command: &Command) -> bool {
+    match command {
+        Command::By(_, command) => is_erasure(command),
+        command => matches!(command, Command::EraseNow { .. }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trail::json;
+use trail::{KeyName, json};
 
 /// Feedback is a line or a page, not a file.
 pub const FEEDBACK_CHARS: usize = 20_000;
@@ -55,8 +55,8 @@ pub struct Request {
 pub enum Fault {
     #[error("The body is {0}. Send one JSON object.")]
     NotJson(json::Fault),
-    #[error("The body repeats the key \"{0}\". Send each key once.")]
-    DuplicateKey(String),
+    #[error("The body repeats the key {0}. Send each key once.")]
+    DuplicateKey(KeyName),
     #[error("The body is JSON but not an object. Send one JSON object.")]
     NotAnObject,
     #[error("The required field \"status\" is missing. Send approved, rejected or redirected.")]

@@ -13,6 +13,10 @@
 //! ```
 
 pub mod answer;
+#[cfg(not(feature = "breaks"))]
+mod breaks;
+#[cfg(feature = "breaks")]
+pub mod breaks;
 pub mod decide;
 pub mod event;
 

@@ -13,6 +13,7 @@ use inbox::{Person, event::Channel};
 
 use crate::{
     App, Problem,
+    limits::Holder,
     pages::{self, Signed},
     transport::Peer,
     visit::{self, Visit},
@@ -43,9 +44,15 @@ pub struct Human {
     pub user: User,
     pub channel: Channel,
     by: Presented,
+    holder: Holder,
 }
 
 impl Human {
+    /// A command of theirs, for as long as the secret they came with is.
+    pub fn asks(&self, command: Command) -> Command {
+        Command::By(self.by, Box::new(command))
+    }
+
     /// Who this is at the pages; `None` for someone with a token.
     pub fn signed(&self, headers: &HeaderMap, app: &App) -> Result<Option<Signed>, Problem> {
         match self.by {
@@ -79,7 +86,8 @@ pub struct Keeper(pub Reviewer);
 /// looked at, or who administers.
 #[derive(Clone, Debug)]
 pub struct Remover {
-    actor: String,
+    /// `None` is the operator.
+    reviewer: Option<Reviewer>,
     administers: bool,
 }
 
@@ -101,7 +109,7 @@ impl Admin {
 
     /// An owner at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Admin, Problem> {
-        Admin::of(app, Presented::Session(signed.session.hash.0), what)
+        Admin::of(app, signed.presented(), what)
     }
 
     fn of(app: &App, presented: Presented, what: String) -> Result<Admin, Problem> {
@@ -139,10 +147,53 @@ impl Admin {
     /// Has an administrative command carried out, in the caller's name.
     pub async fn ask(&self, app: &App, command: account::Command) -> Result<(), Problem> {
         let actor = self.actor().to_owned();
-        app.engine
-            .submit(Command::Administer { actor, command })
-            .await?;
+        let command = self.asks(Command::Administer { actor, command });
+        app.engine.submit(command).await?;
         Ok(())
+    }
+
+    /// A command of theirs, for as long as the secret they came with is.
+    pub fn asks(&self, command: Command) -> Command {
+        self.acting().asks(command)
+    }
+
+    pub fn acting(&self) -> Acting {
+        Acting {
+            actor: self.actor().to_owned(),
+            by: self.owner.as_ref().map(Owner::by),
+        }
+    }
+}
+
+/// In whose name something is done, and the secret that must still be theirs when
+/// it is.
+#[derive(Clone, Debug)]
+pub struct Acting {
+    pub actor: String,
+    by: Option<Presented>,
+}
+
+impl Acting {
+    /// The server itself.
+    pub fn system() -> Acting {
+        Acting {
+            actor: "system".to_owned(),
+            by: None,
+        }
+    }
+
+    pub fn operator() -> Acting {
+        Acting {
+            actor: OPERATOR.to_owned(),
+            by: None,
+        }
+    }
+
+    pub fn asks(&self, command: Command) -> Command {
+        match self.by {
+            Some(by) => Command::By(by, Box::new(command)),
+            None => command,
+        }
     }
 }
 
@@ -152,6 +203,8 @@ pub struct Reader {
     pub is_owner: bool,
     /// The operator has none.
     pub name: Option<String>,
+    /// Whose share the reading counts in; the operator has none.
+    pub holder: Option<Holder>,
     /// The operator has none.
     by: Option<Presented>,
 }
@@ -160,13 +213,15 @@ impl Reader {
     const OPERATOR: Reader = Reader {
         is_owner: true,
         name: None,
+        holder: None,
         by: None,
     };
 
-    fn of(user: &User, by: Presented) -> Reader {
+    fn of(user: &User, by: Presented, holder: Option<Holder>) -> Reader {
         Reader {
             is_owner: user.role == Role::Owner,
             name: Some(user.name.clone()),
+            holder,
             by: Some(by),
         }
     }
@@ -179,7 +234,7 @@ impl Reader {
             Some(by) => {
                 let accounts = app.shared().accounts();
                 let user = by.user(&accounts, app.shared().clock.now());
-                user.map(|user| Reader::of(user, by))
+                user.map(|user| Reader::of(user, by, self.holder.clone()))
             }
         }
     }
@@ -199,7 +254,7 @@ async fn caller(parts: &Parts, app: &App) -> Result<Caller, Problem> {
         Caller::Agent(key) => visit::is_agent(parts, &key.key_id)?,
         Caller::Human(human) => {
             let name = &human.user.name;
-            visit::is_person(parts, app, name).await?;
+            visit::is_person(parts, app, &human.holder).await?;
             visit::pays(parts, app, name)?;
         }
         Caller::Operator => {}
@@ -259,6 +314,7 @@ fn recognise(parts: &Parts, app: &App) -> Result<Caller, Problem> {
                 user: user.clone(),
                 channel,
                 by: Presented::Token(hash),
+                holder: Holder::Person(user.name.clone()),
             })))
         }
         _ => Err(fail(app, peer, Problem::invalid_token())),
@@ -272,9 +328,10 @@ fn by_session(parts: &Parts, app: &App) -> Option<Caller> {
     let signed = pages::by_cookie(&parts.headers, None, app)?;
     (parts.method.is_safe() || signed.key.is_some()).then(|| {
         Caller::Human(Box::new(Human {
+            by: signed.presented(),
+            holder: signed.holder(),
             user: signed.user,
             channel: Channel::Page,
-            by: Presented::Session(signed.session.hash.0),
         }))
     })
 }
@@ -372,7 +429,7 @@ fn denied_as(app: &App, denied: Denied, what: String, detail: &str) -> Problem {
 impl Decider {
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Decider, Problem> {
-        let presented = Presented::Session(signed.session.hash.0);
+        let presented = signed.presented();
         Decider::of(app, presented, Channel::Page, what)
     }
 
@@ -391,7 +448,7 @@ impl Decider {
 impl Remover {
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Remover, Problem> {
-        Remover::of(app, Presented::Session(signed.session.hash.0), what)
+        Remover::of(app, signed.presented(), what)
     }
 
     fn of(app: &App, presented: Presented, what: String) -> Result<Remover, Problem> {
@@ -399,14 +456,22 @@ impl Remover {
         let reviewer = reviewer(app, presented, what, detail)?;
         let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
         Ok(Remover {
-            actor: reviewer.name().to_owned(),
             administers: Owner::recognise(&accounts, presented, now).is_ok(),
+            reviewer: Some(reviewer),
         })
     }
 
     /// Who did it, on the trail.
     pub fn actor(&self) -> &str {
-        &self.actor
+        self.reviewer.as_ref().map_or(OPERATOR, Reviewer::name)
+    }
+
+    /// A command of theirs, for as long as the secret they came with is.
+    pub fn asks(&self, command: Command) -> Command {
+        match &self.reviewer {
+            Some(reviewer) => Command::By(reviewer.by(), Box::new(command)),
+            None => command,
+        }
     }
 
     pub fn administers(&self) -> bool {
@@ -415,9 +480,14 @@ impl Remover {
 }
 
 impl Keeper {
+    /// A command of theirs, for as long as the secret they came with is.
+    pub fn asks(&self, command: Command) -> Command {
+        Command::By(self.0.by(), Box::new(command))
+    }
+
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Keeper, Problem> {
-        Keeper::of(app, Presented::Session(signed.session.hash.0), what)
+        Keeper::of(app, signed.presented(), what)
     }
 
     fn of(app: &App, presented: Presented, what: String) -> Result<Keeper, Problem> {
@@ -505,7 +575,7 @@ impl FromRequestParts<App> for Remover {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Remover, Problem> {
         match caller(parts, app).await? {
             Caller::Operator => Ok(Remover {
-                actor: OPERATOR.to_owned(),
+                reviewer: None,
                 administers: true,
             }),
             Caller::Human(human) => Remover::of(app, human.by, asked(parts)),
@@ -532,7 +602,7 @@ impl FromRequestParts<App> for Reader {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Reader, Problem> {
         match caller(parts, app).await? {
             Caller::Operator => Ok(Reader::OPERATOR),
-            Caller::Human(human) => Ok(Reader::of(&human.user, human.by)),
+            Caller::Human(human) => Ok(Reader::of(&human.user, human.by, Some(human.holder))),
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
         }
     }

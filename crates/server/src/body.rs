@@ -26,7 +26,10 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wakelink::relay::network;
 
-use crate::{Problem, limits::Shares};
+use crate::{
+    Problem,
+    limits::{Holder, Shares},
+};
 
 /// A sender slower than this holds a connection for nothing.
 const TIME: Duration = Duration::from_secs(30);
@@ -48,7 +51,18 @@ pub enum Sender<'a> {
     Agent(&'a str),
     /// By name; the operator is one too.
     Person(&'a str),
+    /// By a session's id: its cookie is the only proof so far.
+    Cookie(&'a str),
     Stranger(IpAddr),
+}
+
+impl<'a> Sender<'a> {
+    pub fn of(holder: &'a Holder) -> Sender<'a> {
+        match holder {
+            Holder::Person(name) => Sender::Person(name),
+            Holder::Cookie { session_id, .. } => Sender::Cookie(session_id),
+        }
+    }
 }
 
 /// Room for the bodies that are in memory at once, from the first byte to the
@@ -58,6 +72,9 @@ pub enum Sender<'a> {
 pub struct Rooms {
     agents: Room,
     people: Room,
+    /// Of people as far as their cookie shows it: a page's form has its key
+    /// inside.
+    by_cookie: Room,
     strangers: Room,
 }
 
@@ -68,6 +85,7 @@ impl Default for Rooms {
             agents: Room::new(48 << 20, 12 << 20),
             // The largest form of a person has 3 MiB.
             people: Room::new(16 << 20, 4 << 20),
+            by_cookie: Room::new(12 << 20, 3 << 20),
             // Two drafts of the largest kind from one address, eight in all.
             strangers: Room::new(2 << 20, 512 << 10),
         }
@@ -194,6 +212,7 @@ pub async fn read_any(
     let (room, name, time) = match sender {
         Sender::Agent(key_id) => (&rooms.agents, key_id, TIME),
         Sender::Person(name) => (&rooms.people, name, TIME),
+        Sender::Cookie(session_id) => (&rooms.by_cookie, session_id, TIME),
         Sender::Stranger(address) => {
             let name = network(address).to_string();
             let reading = read_as_it_comes(&rooms.strangers, &name, body, limit);

@@ -22,7 +22,7 @@ use axum::http::StatusCode;
 use tokio::sync::Notify;
 use wakelink::relay::network;
 
-use crate::Problem;
+use crate::{Problem, limits::by_cookie_alone};
 
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Bounds {
     pub per_key: usize,
     /// Of one person.
     pub per_person: usize,
+    /// Of one session whose cookie is all that was shown.
+    pub per_cookie: usize,
 }
 
 impl Bounds {
@@ -54,6 +56,7 @@ impl Bounds {
             agents: connections / 2,
             per_key: connections / 3,
             per_person: per_person.min(connections / 2),
+            per_cookie: by_cookie_alone(per_person.min(connections / 2)),
         }
     }
 }
@@ -73,19 +76,29 @@ pub enum Owner<'a> {
     /// By the id of its key.
     Agent(&'a str),
     Person(&'a str),
+    /// A person as far as the cookie of this session shows it.
+    Cookie {
+        person: &'a str,
+        session_id: &'a str,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Known {
     Agent(Box<str>),
     Person(Box<str>),
+    Cookie(Box<str>),
 }
 
 impl Known {
+    /// Whether nothing changes if a request of this owner comes. Whoever has
+    /// shown more than the cookie once has done so for the whole connection.
     fn is(&self, owner: Owner<'_>) -> bool {
         match (self, owner) {
             (Known::Agent(known), Owner::Agent(name)) => **known == *name,
             (Known::Person(known), Owner::Person(name)) => **known == *name,
+            (Known::Person(known), Owner::Cookie { person, .. }) => **known == *person,
+            (Known::Cookie(known), Owner::Cookie { session_id, .. }) => **known == *session_id,
             _ => false,
         }
     }
@@ -96,6 +109,7 @@ impl From<Owner<'_>> for Known {
         match owner {
             Owner::Agent(name) => Known::Agent(name.into()),
             Owner::Person(name) => Known::Person(name.into()),
+            Owner::Cookie { session_id, .. } => Known::Cookie(session_id.into()),
         }
     }
 }
@@ -113,6 +127,8 @@ struct Here {
     strangers: BTreeMap<u64, Stranger>,
     by_network: HashMap<IpAddr, BTreeSet<u64>>,
     known: HashMap<Known, usize>,
+    /// Those of one session, in the order in which they came.
+    by_cookie: HashMap<Box<str>, BTreeMap<u64, Arc<Signals>>>,
     agents: usize,
 }
 
@@ -131,6 +147,13 @@ struct Signals {
     asking: AtomicUsize,
     must_leave: AtomicBool,
     leave: Notify,
+}
+
+impl Signals {
+    fn send_away(&self) {
+        self.must_leave.store(true, Ordering::Release);
+        self.leave.notify_one();
+    }
 }
 
 /// One connection, until it is dropped.
@@ -280,8 +303,7 @@ impl Here {
 
     fn send_away(&mut self, id: u64) {
         if let Some(stranger) = self.remove_stranger(id) {
-            stranger.signals.must_leave.store(true, Ordering::Release);
-            stranger.signals.leave.notify_one();
+            stranger.signals.send_away();
         }
     }
 
@@ -296,7 +318,32 @@ impl Here {
         Some(stranger)
     }
 
-    fn forget(&mut self, known: &Known) {
+    /// Takes in a connection of a session. The one that was silent for longest
+    /// makes room for it: others may have been handed the same cookie, and the
+    /// person must still get in.
+    fn take_by_cookie(&mut self, id: u64, session_id: &str, most: usize, signals: &Arc<Signals>) {
+        let own = self.by_cookie.entry(session_id.into()).or_default();
+        if own.len() >= most {
+            let is_silent = |one: &Arc<Signals>| one.asking.load(Ordering::Relaxed) == 0;
+            let silent = own.iter().find(|(_, one)| is_silent(one));
+            let gone = silent.or_else(|| own.iter().next()).map(|(id, _)| *id);
+            if let Some(gone) = gone.and_then(|id| own.remove(&id)) {
+                gone.send_away();
+            }
+        }
+        own.insert(id, Arc::clone(signals));
+    }
+
+    fn forget(&mut self, id: u64, known: &Known) {
+        if let Known::Cookie(session_id) = known {
+            if let Some(own) = self.by_cookie.get_mut(session_id) {
+                own.remove(&id);
+                if own.is_empty() {
+                    self.by_cookie.remove(session_id);
+                }
+            }
+            return;
+        }
         if let Some(count) = self.known.get_mut(known) {
             *count -= 1;
             if *count == 0 {
@@ -353,10 +400,15 @@ impl Guest {
             _ => {}
         }
         match known.take() {
-            Some(before) => here.forget(&before),
+            Some(before) => here.forget(self.id, &before),
             None => drop(here.remove_stranger(self.id)),
         }
-        *here.known.entry(now.clone()).or_default() += 1;
+        match &now {
+            Known::Cookie(session_id) => {
+                here.take_by_cookie(self.id, session_id, bounds.per_cookie, &self.signals);
+            }
+            _ => *here.known.entry(now.clone()).or_default() += 1,
+        }
         here.agents += usize::from(matches!(now, Known::Agent(_)));
         *known = Some(now);
         Ok(())
@@ -368,7 +420,7 @@ impl Drop for Guest {
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut here = self.crowd.here();
         match known.take() {
-            Some(known) => here.forget(&known),
+            Some(known) => here.forget(self.id, &known),
             None => drop(here.remove_stranger(self.id)),
         }
     }
@@ -399,6 +451,7 @@ mod tests {
             agents: 3,
             per_key: 2,
             per_person: 2,
+            per_cookie: 2,
         })
     }
 
@@ -513,6 +566,38 @@ mod tests {
         let here = crowd.here();
         assert!(here.known.is_empty() && here.strangers.is_empty() && here.by_network.is_empty());
         assert_eq!(here.agents, 0);
+    }
+
+    #[test]
+    fn a_cookie_alone_takes_none_of_the_persons_places_and_its_newest_gets_in() {
+        let crowd = Crowd::new(Bounds {
+            strangers: 100,
+            ..crowd().bounds()
+        });
+        let guests: Vec<_> = (1..=6)
+            .map(|n| enter(&crowd, &format!("192.0.2.{n}")))
+            .collect();
+        let by_cookie = |session_id| Owner::Cookie {
+            person: "ann",
+            session_id,
+        };
+        let _asking = guests[0].asks();
+        for guest in &guests[..3] {
+            assert!(guest.recognise(by_cookie("1")).is_ok());
+        }
+        assert!(is_sent_away(&guests[1]));
+        assert!(!is_sent_away(&guests[0]) && !is_sent_away(&guests[2]));
+        assert!(guests[3].recognise(by_cookie("2")).is_ok());
+        // With the key as well they are the person's, and stay so.
+        assert!(guests[2].recognise(Owner::Person("ann")).is_ok());
+        assert!(guests[2].recognise(by_cookie("1")).is_ok());
+        assert!(guests[4].recognise(Owner::Person("ann")).is_ok());
+        assert!(guests[5].recognise(Owner::Person("ann")).is_err());
+        assert!(guests[5].recognise(by_cookie("1")).is_ok());
+        assert!(!is_sent_away(&guests[0]));
+        drop(guests);
+        let here = crowd.here();
+        assert!(here.known.is_empty() && here.by_cookie.is_empty() && here.strangers.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use trail::json;
+use trail::{KeyName, json};
 
 use crate::{
     App, Problem,
@@ -80,12 +80,13 @@ impl Fields {
         let Some(name) = self.0.into_keys().next() else {
             return Ok(());
         };
-        let name: String = name.chars().take(64).collect();
-        let detail = format!("There is no field \"{name}\" here. Leave it out.");
-        Err(
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail)
-                .with("field", name),
-        )
+        let name = KeyName::new(&name);
+        let detail = format!("There is no field {name} here. Leave it out.");
+        let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail);
+        Err(match name.text() {
+            Some(name) => problem.with("field", name.to_owned()),
+            None => problem,
+        })
     }
 }
 

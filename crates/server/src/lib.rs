@@ -30,6 +30,7 @@ pub mod serve;
 pub mod settings;
 pub mod stalled;
 pub mod strangers;
+pub mod tls;
 pub mod transport;
 pub mod tries;
 pub mod turns;

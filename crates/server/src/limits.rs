@@ -6,6 +6,7 @@
 //! forget it.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -19,6 +20,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use trail::Micros;
 
 use crate::{Problem, lockout::Lockout, strangers::Strangers, turns::Turns};
+
+/// Whose share a request counts in. Whoever was handed no more than a session's
+/// cookie, as other ports of the host are, must not use up what the person may
+/// have at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// By name: a token or the page key proves it.
+    Person(String),
+    /// By a session's id: its cookie is the only proof.
+    Cookie { person: String, session_id: String },
+}
+
+impl Holder {
+    /// The name of the share. No person's name has a space.
+    pub fn share(&self) -> Cow<'_, str> {
+        match self {
+            Holder::Person(name) => Cow::Borrowed(name),
+            Holder::Cookie { session_id, .. } => Cow::Owned(format!("session {session_id}")),
+        }
+    }
+}
+
+/// The part of a person's share that a cookie alone has.
+pub fn by_cookie_alone(share: usize) -> usize {
+    (share / 4).max(4).min(share)
+}
 
 /// What an operator can set under `[people]`. Each holds for one person.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -86,6 +113,12 @@ const DENIALS: Rate = Rate {
     per_hour: 60,
 };
 
+/// Sessions that one person opens with their password.
+const SIGN_INS: Rate = Rate {
+    burst: 60,
+    per_hour: 240,
+};
+
 /// Sweeps of one key at the same time; each may look at many rows.
 const SWEEPS: usize = 8;
 
@@ -107,11 +140,14 @@ pub struct Limits {
     denials: Buckets,
     answers: Buckets,
     writes: Buckets,
+    sign_ins: Buckets,
     searches: Debts,
     reading: Shares,
+    reading_by_cookie: Shares,
     sweeping: Shares,
     searching: Shares,
     streams: Shares,
+    streams_by_cookie: Shares,
     /// Behind a proxy; without one their connections are counted (`crowd.rs`).
     pub strangers: Strangers,
 }
@@ -142,11 +178,14 @@ impl Limits {
             denials: Buckets::default(),
             answers: Buckets::default(),
             writes: Buckets::default(),
+            sign_ins: Buckets::default(),
             searches: Debts::default(),
             reading: Shares::new(people.reads),
+            reading_by_cookie: Shares::new(by_cookie_alone(people.reads)),
             sweeping: Shares::new(SWEEPS),
             searching: Shares::new(SEARCHES),
             streams: Shares::new(people.streams),
+            streams_by_cookie: Shares::new(by_cookie_alone(people.streams)),
             strangers: Strangers::default(),
             people,
         }
@@ -205,9 +244,20 @@ impl Limits {
         })
     }
 
+    /// Pays for a session that a right password opens: each is an entry. Gives the
+    /// seconds to wait.
+    pub fn take_sign_in(&self, name: &str, now: Micros) -> Result<(), u64> {
+        self.sign_ins.take(name, SIGN_INS, 1, now)
+    }
+
     /// A place for a request that reads, until it is dropped.
-    pub async fn place_to_read(&self, name: &str) -> Result<OwnedSemaphorePermit, Problem> {
-        self.reading.take(name, 1, PATIENCE).await.ok_or_else(|| {
+    pub async fn place_to_read(&self, holder: &Holder) -> Result<OwnedSemaphorePermit, Problem> {
+        let shares = match holder {
+            Holder::Person(_) => &self.reading,
+            Holder::Cookie { .. } => &self.reading_by_cookie,
+        };
+        let place = shares.take(&holder.share(), 1, PATIENCE).await;
+        place.ok_or_else(|| {
             let detail = "Too many of your requests are being answered at once. Send fewer at a time, then try again.";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_reads", detail).retry_after(2)
         })
@@ -224,20 +274,24 @@ impl Limits {
 
     /// A place for a live event stream, until it is dropped. The operator has
     /// no name, and places like anyone.
-    pub fn place_to_watch(&self, name: &str) -> Result<OwnedSemaphorePermit, Problem> {
-        self.streams.try_take(name, 1).ok_or_else(|| {
+    pub fn place_to_watch(&self, holder: &Holder) -> Result<OwnedSemaphorePermit, Problem> {
+        let (shares, whose) = match holder {
+            Holder::Person(_) => (&self.streams, "one person"),
+            Holder::Cookie { .. } => (&self.streams_by_cookie, "one session without its page key"),
+        };
+        shares.try_take(&holder.share(), 1).ok_or_else(|| {
             let detail = format!(
-                "You have {} live event streams open, which is as many as one person may have. Close another page or program, then open this again.",
-                self.people.streams
+                "You have {} live event streams open, which is as many as {whose} may have. Close another page or program, then open this again.",
+                shares.each()
             );
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail).retry_after(30)
         })
     }
 
     /// Refuses to search for someone whose searches have looked at too much.
-    pub fn may_search(&self, name: &str, now: Micros) -> Result<(), Problem> {
+    pub fn may_search(&self, holder: &Holder, now: Micros) -> Result<(), Problem> {
         let people = &self.people;
-        let wait = self.searches.wait_seconds(name, people, now);
+        let wait = self.searches.wait_seconds(&holder.share(), people, now);
         wait.map_err(|seconds| {
             let detail = format!("Your searches have looked at very much in a short time. Wait {seconds} s, or narrow them down by agent or time.");
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(seconds)
@@ -245,16 +299,18 @@ impl Limits {
     }
 
     /// A place to search, when the person's other searches are done.
-    pub async fn place_to_search(&self, name: &str) -> Result<OwnedSemaphorePermit, Problem> {
-        self.searching.take(name, 1, PATIENCE).await.ok_or_else(|| {
+    pub async fn place_to_search(&self, holder: &Holder) -> Result<OwnedSemaphorePermit, Problem> {
+        let place = self.searching.take(&holder.share(), 1, PATIENCE).await;
+        place.ok_or_else(|| {
             let detail = "Another search of yours is still under way. Wait for its answer, then search again.";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(2)
         })
     }
 
     /// Says how much a search looked at.
-    pub fn searched(&self, name: &str, entries: usize, now: Micros) {
-        self.searches.add(name, entries, &self.people, now);
+    pub fn searched(&self, holder: &Holder, entries: usize, now: Micros) {
+        self.searches
+            .add(&holder.share(), entries, &self.people, now);
     }
 }
 
@@ -412,13 +468,20 @@ mod tests {
     fn who_searched_too_much_waits_and_others_do_not() {
         let limits = Limits::new(People::default());
         let now = Micros(0);
-        for _ in 0..25 {
-            assert!(limits.may_search("bob", now).is_ok());
-            limits.searched("bob", 4_000, now);
+        let [ann, bob] = ["ann", "bob"].map(|name| Holder::Person(name.to_owned()));
+        let by_cookie = Holder::Cookie {
+            person: "ann".to_owned(),
+            session_id: "1".to_owned(),
+        };
+        for holder in [&bob, &by_cookie] {
+            for _ in 0..25 {
+                assert!(limits.may_search(holder, now).is_ok());
+                limits.searched(holder, 4_000, now);
+            }
+            assert!(limits.may_search(holder, now).is_err());
         }
-        assert!(limits.may_search("bob", now).is_err());
-        assert!(limits.may_search("ann", now).is_ok());
-        assert!(limits.may_search("bob", Micros(Micros::SECOND)).is_ok());
+        assert!(limits.may_search(&ann, now).is_ok());
+        assert!(limits.may_search(&bob, Micros(Micros::SECOND)).is_ok());
     }
 
     #[tokio::test]

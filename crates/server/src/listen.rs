@@ -104,13 +104,8 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// From a chain of certificates and a private key, both as PEM.
-    pub fn from_pem(chain: &[u8], key: &[u8]) -> io::Result<Tls> {
-        Tls::from_pem_since(TlsMin::default(), chain, key)
-    }
-
-    /// The same; whoever offers only versions of TLS before `oldest` is refused
-    /// in the handshake.
+    /// From a chain of certificates and a private key, both as PEM. Whoever
+    /// offers only versions of TLS before `oldest` is refused in the handshake.
     pub fn from_pem_since(oldest: TlsMin, chain: &[u8], key: &[u8]) -> io::Result<Tls> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
@@ -126,26 +121,9 @@ impl Tls {
 }
 
 /// Serves what connects until `stop` ends; then lets requests in flight take
-/// `grace` more. Every connection gets a service of its own from `greet`.
+/// `grace` more. Every connection gets a service of its own from `greet`;
+/// `origin` gives the address that it counts for, if there is one.
 pub async fn listen<L, S>(
-    listener: L,
-    tls: Option<Tls>,
-    greet: impl Fn(&L::Addr) -> S,
-    stop: impl Future<Output = ()>,
-    grace: Duration,
-) where
-    L: Listener,
-    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
-    S::Future: Send,
-{
-    let bounds = Bounds::new(Bounds::MOST, Bounds::MOST);
-    let greet = |address: &L::Addr, _: &Arc<Guest>| greet(address);
-    listen_counting(bounds, listener, tls, |_| None, greet, stop, grace).await;
-}
-
-/// The same within bounds. `origin` gives the address that a connection counts
-/// for, if there is one.
-pub async fn listen_counting<L, S>(
     bounds: Bounds,
     listener: L,
     tls: Option<Tls>,
@@ -158,15 +136,23 @@ pub async fn listen_counting<L, S>(
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
 {
+    let serve = move |stream, service, stay| {
+        let tls = tls.clone();
+        async move {
+            match tls {
+                Some(tls) => protect(stream, tls, service, stay).await,
+                None => http1(TokioIo::new(stream), service, stay).await,
+            }
+        }
+    };
     let accepting = (bounds, PATIENCE);
-    listen_within(accepting, listener, tls, origin, greet, stop, grace).await;
+    listen_within(accepting, listener, origin, greet, serve, stop, grace).await;
 }
 
-async fn listen_within<L, S>(
-    (bounds, patience): (Bounds, Patience),
-    mut listener: L,
-    tls: Option<Tls>,
-    origin: impl Fn(&L::Addr) -> Option<IpAddr>,
+/// The same without TLS and without counting by address; less to compile.
+pub async fn listen_plainly<L, S>(
+    bounds: Bounds,
+    listener: L,
     greet: impl Fn(&L::Addr, &Arc<Guest>) -> S,
     stop: impl Future<Output = ()>,
     grace: Duration,
@@ -174,6 +160,24 @@ async fn listen_within<L, S>(
     L: Listener,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Send + 'static,
     S::Future: Send,
+{
+    let serve = |stream, service, stay| http1(TokioIo::new(stream), service, stay);
+    let accepting = (bounds, PATIENCE);
+    listen_within(accepting, listener, |_| None, greet, serve, stop, grace).await;
+}
+
+async fn listen_within<L, S, F>(
+    (bounds, patience): (Bounds, Patience),
+    mut listener: L,
+    origin: impl Fn(&L::Addr) -> Option<IpAddr>,
+    greet: impl Fn(&L::Addr, &Arc<Guest>) -> S,
+    serve: impl Fn(Impatient<L::Io>, S, Stay) -> F + Clone + Send + 'static,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) where
+    L: Listener,
+    S: Send + 'static,
+    F: Future<Output = ()> + Send,
 {
     let places = Arc::new(Semaphore::new(bounds.connections));
     let crowd = Crowd::new(bounds);
@@ -198,15 +202,9 @@ async fn listen_within<L, S>(
             stopped: stopped.clone(),
             _place: place.ok(),
         };
-        let tls = tls.clone();
+        let serve = serve.clone();
         tokio::spawn(again(async move {
-            let served = async {
-                match tls {
-                    Some(tls) => protect(stream, tls, service, stay).await,
-                    None => http1(TokioIo::new(stream), service, stay).await,
-                }
-            };
-            let mut served = std::pin::pin!(served);
+            let mut served = std::pin::pin!(serve(stream, service, stay));
             let first = poll_fn(|context| Poll::Ready(served.as_mut().poll(context))).await;
             guest.was_looked_at();
             if first.is_ready() {
@@ -444,12 +442,13 @@ mod tests {
         };
         let origin = |address: &std::net::SocketAddr| Some(address.ip());
         let never = std::future::pending();
+        let serve = |stream, service, stay| http1(TokioIo::new(stream), service, stay);
         tokio::spawn(listen_within(
             (bounds, patience),
             listener,
-            None,
             origin,
             greet,
+            serve,
             never,
             PATIENCE,
         ));

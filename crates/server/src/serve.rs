@@ -11,13 +11,13 @@ use std::{
 
 use axum::{body::Body, serve::ListenerExt as _};
 use hyper::service::service_fn;
-use tokio::net::UnixListener;
+use tokio::{net::UnixListener, task::JoinHandle};
 
 use crate::{
     App,
     crowd::{self, Guest},
     failures, feed, link,
-    listen::{Tls, listen_counting},
+    listen::{Tls, listen, listen_plainly},
     loopback::Listeners,
     transport::{Door, Listener},
     tries, webhook,
@@ -69,69 +69,102 @@ impl Bound {
 
 /// Serves until `shutdown` ends.
 pub async fn serve(app: App, bound: Bound, shutdown: impl Future<Output = ()>) {
-    let Bound { tcp, tls, socket } = bound;
-    if let Err(error) = link::traffic::resume(&app).await {
-        tracing::error!(%error, "what was relayed before is not known");
+    let open = Open::begin(app, bound).await;
+    shutdown.await;
+    open.end().await;
+}
+
+/// A server at work. What it runs is begun by plain functions, and so compiled
+/// here: async ones, and what depends on the type of `shutdown`, are compiled in
+/// the program, when nothing else is left to compile.
+struct Open {
+    app: App,
+    background: [JoinHandle<()>; 6],
+    public: JoinHandle<()>,
+    local: Option<JoinHandle<()>>,
+    socket: Option<PathBuf>,
+}
+
+impl Open {
+    async fn begin(app: App, bound: Bound) -> Open {
+        let Bound { tcp, tls, socket } = bound;
+        if let Err(error) = link::traffic::resume(&app).await {
+            tracing::error!(%error, "what was relayed before is not known");
+        }
+        tries::resume(&app).await;
+        let background = begin_background(&app);
+        let (local, socket) = match socket {
+            Some((listener, path)) => (Some(begin_local(&app, listener)), Some(path)),
+            None => (None, None),
+        };
+        Open {
+            public: begin_public(&app, tcp, tls),
+            app,
+            background,
+            local,
+            socket,
+        }
     }
-    tries::resume(&app).await;
-    let background = [
+
+    async fn end(self) {
+        let app = self.app;
+        tracing::info!("stopping");
+        app.stopping.send_replace(true);
+        link::stop(&app).await;
+        let _ = self.public.await;
+        if let Some(local) = self.local {
+            let _ = local.await;
+        }
+        if let Some(path) = self.socket {
+            let _ = std::fs::remove_file(path);
+        }
+        failures::flush(&app).await;
+        tries::flush(&app).await;
+        self.background.iter().for_each(JoinHandle::abort);
+        app.engine.stop().await;
+    }
+}
+
+fn begin_background(app: &App) -> [JoinHandle<()>; 6] {
+    [
         tokio::spawn(webhook::run(app.clone())),
         tokio::spawn(failures::run(app.clone())),
         tokio::spawn(tries::run(app.clone())),
         tokio::spawn(feed::run(app.clone())),
         tokio::spawn(link::watch(app.clone())),
         tokio::spawn(link::traffic::run(app.clone())),
-    ];
+    ]
+}
+
+fn begin_public(app: &App, tcp: Listeners, tls: Option<Tls>) -> JoinHandle<()> {
     let protection = match tls {
         Some(_) => Listener::Tls,
         None => Listener::Plain,
     };
-    let public = {
-        let door = Door::new(app.clone(), protection);
-        let greet =
-            move |address: &SocketAddr, guest: &Arc<Guest>| answer(door.to(address.ip(), guest));
-        let tcp = tcp.tap_io(|stream| _ = stream.set_nodelay(true));
-        let stopped = stopped(app.clone());
-        let settings = &app.settings;
-        let bounds = crowd::Bounds::new(settings.connections, settings.people.connections);
-        // Behind a proxy, its connections are everyone's.
-        let proxies = settings.proxies.clone();
-        let origin = move |address: &SocketAddr| {
-            let address = address.ip().to_canonical();
-            let is_proxy = proxies.iter().any(|net| net.contains(address));
-            (!is_proxy).then_some(address)
-        };
-        tokio::spawn(async move {
-            listen_counting(bounds, tcp, tls, origin, greet, stopped, GRACE).await
-        })
+    let door = Door::new(app.clone(), protection);
+    let greet =
+        move |address: &SocketAddr, guest: &Arc<Guest>| answer(door.to(address.ip(), guest));
+    let tcp = tcp.tap_io(|stream| _ = stream.set_nodelay(true));
+    let settings = &app.settings;
+    let bounds = crowd::Bounds::new(settings.connections, settings.people.connections);
+    // Behind a proxy, its connections are everyone's.
+    let proxies = settings.proxies.clone();
+    let origin = move |address: &SocketAddr| {
+        let address = address.ip().to_canonical();
+        let is_proxy = proxies.iter().any(|net| net.contains(address));
+        (!is_proxy).then_some(address)
     };
-    let (socket, path) = socket.unzip();
-    let local = socket.map(|socket| {
-        let door = Door::new(app.clone(), Listener::Local);
-        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let greet = move |_: &_, guest: &Arc<Guest>| answer(door.to(here, guest));
-        let stopped = stopped(app.clone());
-        let bounds = crowd::Bounds::new(SOCKET_CONNECTIONS, SOCKET_CONNECTIONS);
-        tokio::spawn(async move {
-            listen_counting(bounds, socket, None, |_| None, greet, stopped, SOCKET_GRACE).await
-        })
-    });
+    let stopped = stopped(app.clone());
+    tokio::spawn(listen(bounds, tcp, tls, origin, greet, stopped, GRACE))
+}
 
-    shutdown.await;
-    tracing::info!("stopping");
-    app.stopping.send_replace(true);
-    link::stop(&app).await;
-    let _ = public.await;
-    if let Some(local) = local {
-        let _ = local.await;
-    }
-    if let Some(path) = path {
-        let _ = std::fs::remove_file(path);
-    }
-    failures::flush(&app).await;
-    tries::flush(&app).await;
-    background.iter().for_each(tokio::task::JoinHandle::abort);
-    app.engine.stop().await;
+fn begin_local(app: &App, socket: UnixListener) -> JoinHandle<()> {
+    let door = Door::new(app.clone(), Listener::Local);
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let greet = move |_: &_, guest: &Arc<Guest>| answer(door.to(here, guest));
+    let bounds = crowd::Bounds::new(SOCKET_CONNECTIONS, SOCKET_CONNECTIONS);
+    let stopped = stopped(app.clone());
+    tokio::spawn(listen_plainly(bounds, socket, greet, stopped, SOCKET_GRACE))
 }
 
 async fn stopped(app: App) {

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use crate::{
     App, Problem,
     crowd::{Asking, Guest, Owner},
-    limits::is_write,
+    limits::{Holder, is_write},
     strangers,
     transport::Peer,
 };
@@ -104,12 +104,16 @@ pub fn is_agent(parts: &Parts, key_id: &str) -> Result<(), Problem> {
 }
 
 /// A person was recognised: a read takes one of their places.
-pub async fn is_person(parts: &Parts, app: &App, name: &str) -> Result<(), Problem> {
+pub async fn is_person(parts: &Parts, app: &App, holder: &Holder) -> Result<(), Problem> {
     let visit = Visit::from(parts);
     visit.hold(None);
-    visit.recognise(Owner::Person(name))?;
+    visit.recognise(match holder {
+        Holder::Person(name) => Owner::Person(name),
+        Holder::Cookie { person, session_id } => Owner::Cookie { person, session_id },
+    })?;
     if !is_write(&parts.method) {
-        visit.hold(Some(Place::Reader(app.limits.place_to_read(name).await?)));
+        let place = app.limits.place_to_read(holder).await?;
+        visit.hold(Some(Place::Reader(place)));
     }
     Ok(())
 }

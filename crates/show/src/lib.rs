@@ -32,7 +32,7 @@ use cut::{clip, cut};
 use eye::{Eye, Piece};
 use html::Html;
 
-pub use excerpt::plain_excerpt;
+pub use excerpt::{excerpt, plain_excerpt};
 pub use format::{Format, Shown, details, details_on, format};
 pub use near::Here;
 

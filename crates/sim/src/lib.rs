@@ -9,7 +9,8 @@
 //! some and doubles some. `world` is the runtime's loop over a `log` in memory,
 //! `faults` and `damage` what happens to it, and `check` what must be true of
 //! it all. `play` puts them together; `crowd` plays many seeds at once. `model`
-//! is another machine altogether, held against the real one order by order.
+//! is another machine altogether, held against the real one order by order. `house`
+//! is apart from all of these: the engine with WAKE, inbox and accounts.
 
 pub mod agents;
 pub mod check;
@@ -19,6 +20,7 @@ pub mod dice;
 pub mod errands;
 pub mod failure;
 pub mod faults;
+pub mod house;
 pub mod log;
 pub mod model;
 pub mod orders;

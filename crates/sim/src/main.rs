@@ -1,6 +1,7 @@
 //! `sim [--seed N] [--steps M]`: plays one seed, or many until they have made
 //! so many steps, and prints what happened how often. With `--model` the real
-//! machine is held against the model of it instead.
+//! machine is held against the model of it instead, with `--engine` the engine
+//! that ships is played, and with `--break` one of its rules is broken first.
 
 use std::{
     env,
@@ -10,11 +11,22 @@ use std::{
     time::Instant,
 };
 
-use sim::{crowd::play_many, model, play::play};
+use sim::{
+    crowd::play_many,
+    house::{
+        self,
+        broken::{self, Rule},
+    },
+    model,
+    play::play,
+};
 
-const USAGE: &str = "usage: sim [--model] [--seed N] [--steps M] [--from N] [--threads T]
+const USAGE: &str =
+    "usage: sim [--model | --engine] [--break NAME] [--seed N] [--steps M] [--from N] [--threads T]
 
   --model      hold the machine against the model of it, order by order
+  --engine     play the engine that ships, with WAKE, inbox and accounts
+  --break NAME break this rule of the engine and find that out; without --seed, within M steps
   --seed N     play this seed alone
   --steps M    so many orders in all (1000000)
   --from N     the first of many seeds (1)
@@ -23,6 +35,8 @@ const USAGE: &str = "usage: sim [--model] [--seed N] [--steps M] [--from N] [--t
 #[derive(Debug)]
 struct Asked {
     model: bool,
+    engine: bool,
+    rule: Option<Rule>,
     seed: Option<u64>,
     steps: u64,
     from: u64,
@@ -33,6 +47,8 @@ fn asked() -> Result<Asked, String> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut asked = Asked {
         model: false,
+        engine: false,
+        rule: None,
         seed: None,
         steps: 1_000_000,
         from: 1,
@@ -44,7 +60,15 @@ fn asked() -> Result<Asked, String> {
             asked.model = true;
             continue;
         }
-        let value = arguments.next().ok_or(format!("{name} needs a number"))?;
+        if name == "--engine" {
+            asked.engine = true;
+            continue;
+        }
+        let value = arguments.next().ok_or(format!("{name} needs a value"))?;
+        if name == "--break" {
+            asked.rule = Some(Rule::named(&value).ok_or_else(|| no_such_rule(&value))?);
+            continue;
+        }
         let number: u64 = value
             .parse()
             .map_err(|_| format!("{value} is not a number"))?;
@@ -59,6 +83,11 @@ fn asked() -> Result<Asked, String> {
     Ok(asked)
 }
 
+fn no_such_rule(name: &str) -> String {
+    let rules: Vec<_> = Rule::all().map(Rule::as_str).collect();
+    format!("there is no rule {name}; there are {}", rules.join(", "))
+}
+
 fn main() -> ExitCode {
     let asked = match asked() {
         Ok(asked) => asked,
@@ -69,6 +98,11 @@ fn main() -> ExitCode {
     };
     if asked.model {
         return beside_the_model(&asked);
+    }
+    match (asked.rule, asked.seed) {
+        (Some(rule), None) => return find_break(rule, asked.steps),
+        _ if asked.engine || asked.rule.is_some() => return play_engine(&asked),
+        _ => {}
     }
     let began = Instant::now();
     let played = match asked.seed {
@@ -89,6 +123,49 @@ fn main() -> ExitCode {
         }
         Err(failure) => {
             eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The engine, with one seed or with many.
+fn play_engine(asked: &Asked) -> ExitCode {
+    let began = Instant::now();
+    let played = match asked.seed {
+        Some(seed) => house::play::play(seed, asked.steps, asked.rule),
+        None => house::crowd::play_many(asked.from, asked.steps, asked.threads, asked.rule),
+    };
+    match played {
+        Ok(counts) => {
+            let seconds = began.elapsed().as_secs_f64();
+            let pace = counts.steps as f64 / seconds;
+            // Nothing is lost if nobody reads it.
+            let _ = writeln!(
+                io::stdout(),
+                "{counts}\n{seconds:.1} s, {pace:.0} steps a second"
+            );
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Success means that the broken rule was noticed.
+fn find_break(rule: Rule, steps: u64) -> ExitCode {
+    match broken::find(rule, steps) {
+        Some((after, failure)) => {
+            let name = rule.as_str();
+            let _ = writeln!(
+                io::stdout(),
+                "{failure}\n{name} was found after {after} steps"
+            );
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprintln!("{} was not found in {steps} steps", rule.as_str());
             ExitCode::FAILURE
         }
     }

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::canonical::MAX_INTEGER;
+use crate::{KeyName, canonical::MAX_INTEGER};
 
 /// For `deserialize_with`: keeps a field's exact bytes, and tells a field that
 /// is `null` from one that is absent (with `default`).
@@ -45,8 +45,8 @@ impl Rules {
 pub enum Fault {
     #[error("not valid JSON at byte {at}: {what}")]
     Syntax { at: usize, what: &'static str },
-    #[error("the key \"{key}\" appears twice in one object (byte {at})")]
-    DuplicateKey { at: usize, key: String },
+    #[error("the key {key} appears twice in one object (byte {at})")]
+    DuplicateKey { at: usize, key: KeyName },
     #[error("nested deeper than {max} levels (byte {at})")]
     TooDeep { at: usize, max: usize },
     #[error("not canonical at byte {at}: {what}")]
@@ -185,6 +185,7 @@ impl<'a> Scanner<'a> {
                 });
             }
             if let Err(key) = keys.insert(key) {
+                let key = KeyName::new(&key);
                 return Err(Fault::DuplicateKey { at, key });
             }
         }

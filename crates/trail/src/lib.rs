@@ -20,8 +20,8 @@ pub mod export_reader;
 pub mod fault;
 pub mod hash;
 pub mod json;
-
 pub mod key;
+mod key_name;
 pub mod layout;
 pub mod merkle;
 pub mod pipeline;
@@ -39,6 +39,7 @@ pub use entry::{Draft, Header, Part, Sealed};
 pub use fault::{Fault, Reason};
 pub use hash::Hash;
 pub use key::{LogKey, VerifierKey};
+pub use key_name::KeyName;
 pub use receipt::Receipt;
 pub use rotation::Keyring;
 pub use time::Micros;

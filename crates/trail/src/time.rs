@@ -134,7 +134,9 @@ impl Serialize for Micros {
 impl<'de> Deserialize<'de> for Micros {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Micros, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        Micros::parse(&text).ok_or_else(|| D::Error::custom("expected an RFC 3339 moment"))
+        // Nearly always our own spelling; all others are left to jiff.
+        let moment = Micros::read(&text).or_else(|| Micros::parse(&text));
+        moment.ok_or_else(|| D::Error::custom("expected an RFC 3339 moment"))
     }
 }
 

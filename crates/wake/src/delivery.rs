@@ -162,7 +162,8 @@ fn text(raw: &RawValue, field: &'static str, max: usize) -> Result<String, Fault
     let text = string(raw, field, "a string")?;
     let length = text.chars().count();
     match length {
-        0 => Err(Fault::Empty(field)),
+        // Nobody could see, or click on, a headline of blanks.
+        _ if text.trim().is_empty() => Err(Fault::Empty(field)),
         _ if length > max => Err(Fault::TooLong { field, length, max }),
         _ => Ok(text),
     }

@@ -3,13 +3,15 @@
 //! 400 means that the body could not be read as a delivery, 422 that a field
 //! is there and its value is not acceptable.
 
+use trail::KeyName;
+
 /// What is wrong with a request, worded for the one who must mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("The body is {0}. Send one JSON object.")]
     NotJson(trail::json::Fault),
-    #[error("The body repeats the key \"{0}\". Send each key once.")]
-    DuplicateKey(String),
+    #[error("The body repeats the key {0}. Send each key once.")]
+    DuplicateKey(KeyName),
     #[error("The body is JSON but not an object. Send one JSON object.")]
     NotAnObject,
     #[error("The required field \"{0}\" is missing. Add it.")]
@@ -24,7 +26,7 @@ pub enum Fault {
         field: &'static str,
         expected: &'static str,
     },
-    #[error("\"{0}\" is empty. Write at least one character.")]
+    #[error("\"{0}\" is empty. Write at least one character that is no blank.")]
     Empty(&'static str),
     #[error("\"{field}\" has {length} characters; shorten it to at most {max}.")]
     TooLong {

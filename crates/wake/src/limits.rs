@@ -31,3 +31,47 @@ pub const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
 
 /// Agents one orchestrator key may sweep for; bounds the ranges one sweep merges.
 pub const ORCHESTRATED_AGENTS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number with a space before each group of three digits.
+    fn grouped(n: i64) -> String {
+        match n / 1000 {
+            0 => n.to_string(),
+            more => format!("{} {:03}", grouped(more), n % 1000),
+        }
+    }
+
+    #[test]
+    fn the_documents_say_these_limits() {
+        let document = include_str!("../../../docs/operating.md");
+        for row in [
+            format!(
+                "| `agent_id`, `provider`, `headline`, `summary` | {AGENT_ID}, {PROVIDER}, {HEADLINE}, {SUMMARY} characters |"
+            ),
+            format!(
+                "| `details` | {} MiB (`--max-details`, up to {} MiB); the rest of a delivery {} KiB |",
+                DETAILS_BYTES >> 20,
+                DETAILS_BYTES_MAX >> 20,
+                ENVELOPE_BYTES >> 10
+            ),
+            format!("| `callback_webhook` | {WEBHOOK_URL_BYTES} bytes |"),
+            format!(
+                "| `timeout_seconds` | {} to {} |",
+                TIMEOUT_SECONDS.start(),
+                grouped(*TIMEOUT_SECONDS.end())
+            ),
+            format!(
+                "| `Idempotency-Key` | {IDEMPOTENCY_KEY} characters, kept for {} h |",
+                IDEMPOTENCY_SECONDS / 3600
+            ),
+            format!("| long poll | {WAIT_SECONDS} s |"),
+            format!("| pages | {SWEEP_MAX} items |"),
+            format!("| agents of an orchestrator key | {ORCHESTRATED_AGENTS} |"),
+        ] {
+            assert!(document.contains(&row), "operating.md does not say: {row}");
+        }
+    }
+}

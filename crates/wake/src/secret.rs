@@ -4,9 +4,13 @@
 use memchr::memchr2_iter;
 use serde_json::{Map, Value};
 
-/// How every secret of this system begins. A prefix that is added anywhere is
-/// added here.
-pub const PREFIXES: [&str; 5] = ["wk_", "wl_", "wld_", "wls_", "whsec_"];
+use crate::signature::SECRET_PREFIX;
+
+/// How every secret of this system begins. The server's tests compare it with
+/// the kinds of secrets that accounts have.
+pub const PREFIXES: [&str; 5] = ["wk_", "wl_", "wld_", LINK_SESSION, SECRET_PREFIX];
+/// How a session token of the relay begins.
+pub const LINK_SESSION: &str = "wls_";
 /// Characters behind the prefix: 256 bits in base64, less the padding.
 const LENGTH: usize = 43;
 

@@ -1,7 +1,7 @@
 //! The demo's crew: a researcher who polls, a coder who sweeps, and an analyst
 //! who is called back. They use the server over HTTP like anyone else.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use account::{
     Role,
@@ -18,21 +18,21 @@ use axum::{
 };
 use client::{Agent, Answer, Delivery, Outcome, Server};
 use engine::Command;
-use hyper_util::service::TowerToHyperService;
+use hyper::server::conn::http1;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer};
 use serde_json::{Value, json, value::to_raw_value};
-use server::{
-    App,
-    api::agents,
-    listen::{Tls, listen},
-    pages::LINK_SECONDS,
-};
+use server::{App, api::agents, auth::Acting, pages::LINK_SECONDS};
 use tokio::{net::TcpListener, time::sleep};
-use wake::{Kind, signature};
+use tokio_rustls::TlsAcceptor;
+use wake::{Kind, Status, signature};
 
 use crate::output::{line, say};
 
 const HUMAN: &str = "you";
 const PAUSE: Duration = Duration::from_secs(20);
+/// Characters of a person's words that fit into a summary beside ours.
+const QUOTED_CHARS: usize = 160;
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 pub struct Crew {
@@ -56,7 +56,7 @@ impl Crew {
             let log = data.join(format!("{name}.log"));
             agents.push(Agent::new(server, name, "demo", &log)?);
         }
-        let secret = agents::new_secret(app, "operator".to_owned(), "analyst").await;
+        let secret = agents::new_secret(app, Acting::operator(), "analyst").await;
         let secret = secret.map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
         let callback = listen_for_callbacks(app, secret).await?;
         let [researcher, coder, analyst] = agents
@@ -160,16 +160,30 @@ async fn create_key(app: &App, agent_id: &str) -> Result<String> {
 async fn listen_for_callbacks(app: &App, secret: String) -> Result<String> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let certificate = made.cert.pem();
-    let key = made.signing_key.serialize_pem();
-    let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes())?;
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.into()], key.into())?;
+    let tls = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     let receiver = Router::new()
         .route("/wake-callback", post(receive))
         .with_state(secret);
-    let greet = move |_: &_| TowerToHyperService::new(receiver.clone());
-    let end = std::future::pending();
-    tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
+    let receiver = TowerToHyperService::new(receiver);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (tls, receiver) = (tls.clone(), receiver.clone());
+            tokio::spawn(async move {
+                if let Ok(stream) = tls.accept(stream).await {
+                    let serving = http1::Builder::new();
+                    let _ = serving
+                        .serve_connection(TokioIo::new(stream), receiver)
+                        .await;
+                }
+            });
+        }
+    });
     administer(
         app,
         Ask::AllowWebhook {
@@ -222,27 +236,55 @@ fn delivery(kind: Kind, headline: &str, summary: &str, details: Value) -> Result
     })
 }
 
-/// Delivers, then polls for that one answer.
+/// Delivers, then polls for that one answer, and asks again as it was told to.
 async fn research(mut agent: Agent) -> Result<()> {
+    let mut told = None;
     loop {
-        let question = delivery(
-            Kind::Question,
-            "Two suppliers fit; one is cheaper, one is closer",
-            "Which of the two should the comparison recommend?",
-            json!(
-                "## Options\n\n| | Nordwind | Hansa |\n|---|---|---|\n| price | 41 200 | 44 900 |\n| distance | 310 km | 40 km |\n\nWithout an answer I recommend **Hansa**."
-            ),
-        )?;
-        let id = agent.deliver(&question).await?;
+        let id = agent.deliver(&question(told.take())?).await?;
         match agent
             .wait(id, PATIENCE, Some("Hansa, which is closer"))
             .await?
         {
-            Outcome::Answered(answer) => act("researcher, polling", &answer),
-            Outcome::TimedOut => say("  researcher: no answer, going on with Hansa"),
+            Outcome::Answered(answer) => {
+                act("researcher, polling", &answer);
+                told = Some(answer).filter(|answer| answer.status == Status::Redirected);
+            }
+            Outcome::TimedOut | Outcome::NotYet => {
+                say("  researcher: no answer, going on with Hansa");
+            }
         }
         sleep(PAUSE).await;
     }
+}
+
+/// The researcher's question: the first one, or the one that takes up a redirect.
+fn question(told: Option<Answer>) -> Result<Delivery> {
+    let options = "## Options\n\n| | Nordwind | Hansa |\n|---|---|---|\n| price | 41 200 | 44 900 |\n| distance | 310 km | 40 km |\n\nWithout an answer I recommend **Hansa**.";
+    let Some(told) = told else {
+        return delivery(
+            Kind::Question,
+            "Two suppliers fit; one is cheaper, one is closer",
+            "Which of the two should the comparison recommend?",
+            json!(options),
+        );
+    };
+    let summary = match told.feedback.as_deref() {
+        Some(words) => {
+            let words: String = line(words).chars().take(QUOTED_CHARS).collect();
+            format!("You wrote: \"{words}\". Is this the comparison you mean?")
+        }
+        None => "I took over what you changed. Is this the comparison you mean?".to_owned(),
+    };
+    let mut question = delivery(
+        Kind::Question,
+        "The comparison again, as you redirected it",
+        &summary,
+        json!(options),
+    )?;
+    if told.edited_content.is_some() {
+        question.details = told.edited_content;
+    }
+    Ok(question)
 }
 
 /// Delivers several things and sweeps for all answers at once.
@@ -286,4 +328,30 @@ async fn analyse(mut agent: Agent, callback: String) -> Result<()> {
     alert.callback_webhook = Some(callback);
     agent.deliver(&alert).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirected_question_is_not_asked_again_in_the_same_words() {
+        let answer = |feedback: Option<&str>, edited: Option<&str>| Answer {
+            delivery_id: uuid::Uuid::nil(),
+            status: Status::Redirected,
+            feedback: feedback.map(str::to_owned),
+            edited_content: edited.map(|text| to_raw_value(text).unwrap()),
+            responded_at: None,
+            content_erased: false,
+        };
+        let first = question(None).unwrap();
+        let long = "Only by rail. ".repeat(1000);
+        let words = question(Some(answer(Some(&long), None))).unwrap();
+        assert_ne!(words.headline, first.headline);
+        assert!(words.summary.contains("Only by rail."), "{}", words.summary);
+        assert!(words.summary.chars().count() <= wake::limits::SUMMARY);
+        let changed = question(Some(answer(None, Some("Nordwind")))).unwrap();
+        assert_ne!(changed.headline, first.headline);
+        assert_eq!(changed.details.unwrap().get(), "\"Nordwind\"");
+    }
 }

@@ -13,7 +13,7 @@ mod manual;
 mod output;
 mod prefix;
 
-use std::process::ExitCode;
+use std::{pin::Pin, process::ExitCode};
 
 /// Many small things are made and dropped on different threads for each request.
 #[global_allocator]
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let cli = arguments::read();
     output::start_log(cli.log_level(), cli.log_json());
     // One provider for all of TLS; a second call would only say that it is set.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _ = server::tls::provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -44,10 +44,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match runtime.block_on(async {
+    // Without its type: the runtime has a copy of its own for each that it runs.
+    let work: Pin<Box<dyn Future<Output = _>>> = Box::pin(async {
         outlive_file_limits();
         commands::run(cli).await
-    }) {
+    });
+    match runtime.block_on(work) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Refused) => ExitCode::from(1),
         Ok(Ending::Unverified) => ExitCode::from(3),

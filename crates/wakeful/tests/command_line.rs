@@ -371,8 +371,12 @@ async fn a_sweep_notes_answers_once_and_marks_what_was_not_delivered_from_here()
         let output = scene.run(&["responses"]);
         assert_eq!(output.status.code(), Some(0));
         let line = |id: &str| text(&output.stdout).lines().find(|line| line.contains(id));
-        assert!(line(&foreign).unwrap().contains("approved (not ours)"));
-        assert!(!line(&own).unwrap().contains("not ours"));
+        assert!(
+            line(&foreign)
+                .unwrap()
+                .contains("approved (not in your log)")
+        );
+        assert!(!line(&own).unwrap().contains("not in your log"));
         let said = text(&output.stderr);
         assert!(said.contains("1 of 2 not in "), "{said}");
     }
@@ -384,56 +388,82 @@ async fn a_sweep_notes_answers_once_and_marks_what_was_not_delivered_from_here()
     assert!(!kept.contains(&foreign));
 }
 
+/// What the log notes of time that is over: each note's assumption.
+fn time_outs(scene: &Scene, id: &str) -> Vec<Value> {
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    let lines = kept.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines
+        .filter(|line: &Value| line["timed_out"] == id)
+        .map(|mut line| line["assumption"].take())
+        .collect()
+}
+
+/// Delivers with a time for the answer, and moves that time into the past.
+fn delivered_long_ago(scene: &Scene) -> String {
+    let id = scene.deliver(&["--timeout", "60"]);
+    let kept = std::fs::read_to_string(scene.log()).unwrap();
+    let at = kept.rfind("\"created_at\":\"").unwrap() + 14;
+    let older = format!("{}2001{}", &kept[..at], &kept[at + 4..]);
+    std::fs::write(scene.log(), older).unwrap();
+    id
+}
+
 #[tokio::test]
-async fn a_wait_without_an_answer_is_noted_and_is_no_approval() {
+async fn a_wait_that_ends_before_the_time_for_an_answer_notes_nothing_and_is_no_approval() {
     let scene = Scene::start().await;
     let deliver = ["deliver", "--agent", "a", "-H", "Done", "-s", "s"];
-    let waiting = ["--timeout", "60", "--wait", "1"];
-    let output = scene.run(&[&deliver[..], &waiting].concat());
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let mut printed = text(&output.stdout).lines();
-    let id = printed.next().unwrap();
-    assert_eq!(printed.next(), Some("pending"));
+    for assume in [&[][..], &["--assume", "the old prices"]] {
+        let waiting = ["--timeout", "60", "--wait", "1"];
+        let output = scene.run(&[&deliver[..], &waiting, assume].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let mut printed = text(&output.stdout).lines();
+        let id = printed.next().unwrap();
+        assert_eq!(printed.next(), Some("pending"));
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("not over") && said.contains("no approval"),
+            "{said}"
+        );
+        assert!(time_outs(&scene, id).is_empty());
+    }
+    // Where no time was said, the wait is the time.
+    let output = scene.run(&[&deliver[..], &["--wait", "1"]].concat());
+    let id = text(&output.stdout).lines().next().unwrap();
     assert!(text(&output.stderr).contains("document them"));
-    let kept = std::fs::read_to_string(scene.log()).unwrap();
-    assert!(
-        kept.contains(&format!("{{\"timed_out\":\"{id}\"")),
-        "{kept}"
-    );
+    assert_eq!(time_outs(&scene, id), [Value::Null]);
 }
 
 #[tokio::test]
 async fn waiting_ends_when_the_delivery_said_and_the_assumption_is_noted() {
     let scene = Scene::start().await;
-    let deliver = [
-        "deliver",
-        "--agent",
-        "a",
-        "-H",
-        "Done",
-        "-s",
-        "s",
-        "--timeout",
-        "60",
-    ];
-    let output = scene.run(&deliver);
-    let id = text(&output.stdout).trim().to_owned();
-    // As if it had been delivered long ago.
-    let kept = std::fs::read_to_string(scene.log()).unwrap();
-    let at = kept.find("\"created_at\":\"").unwrap() + 14;
-    let older = format!("{}2001{}", &kept[..at], &kept[at + 4..]);
-    std::fs::write(scene.log(), older).unwrap();
+    let id = delivered_long_ago(&scene);
     let started = std::time::Instant::now();
     let waiting = ["--wait", "30", "--assume", "- the old prices"];
     let output = scene.run(&[&["response", &id][..], &waiting].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(started.elapsed() < std::time::Duration::from_secs(10));
     assert!(text(&output.stderr).contains("no approval"), "{output:?}");
-    let kept = std::fs::read_to_string(scene.log()).unwrap();
-    assert!(
-        kept.contains("\"assumption\":\"- the old prices\""),
-        "{kept}"
-    );
+    assert_eq!(time_outs(&scene, &id), ["- the old prices"]);
+}
+
+#[tokio::test]
+async fn the_log_says_that_no_assumption_was_given_and_takes_one_later() {
+    let scene = Scene::start().await;
+    for look in [
+        &["responses"][..],
+        &["response"],
+        &["response", "--wait", "30"],
+    ] {
+        let id = delivered_long_ago(&scene);
+        let mut look = look.to_vec();
+        if look[0] == "response" {
+            look.insert(1, &id);
+        }
+        assert!(scene.done(&look).contains("pending"));
+        assert_eq!(time_outs(&scene, &id), [Value::Null], "{look:?}");
+        scene.done(&["response", &id, "--wait", "30", "--assume", "X"]);
+        assert_eq!(time_outs(&scene, &id), [Value::Null, json!("X")]);
+    }
 }
 
 #[tokio::test]
@@ -757,4 +787,47 @@ fn completions_the_manual_and_help_are_printed_without_a_server() {
     }
     let version = run(&["--version"]);
     assert!(text(&version.stdout).starts_with("wakeful "));
+}
+
+#[tokio::test]
+async fn a_change_that_changes_nothing_is_said_to_be_none() {
+    let scene = Scene::start().await;
+    scene.house.user("vic", "viewer");
+    for (change, said) in [
+        (
+            &["user", "resume", "vic"][..],
+            "Nothing changed: the state of vic was active",
+        ),
+        (
+            &["user", "role", "vic", "viewer"],
+            "Nothing changed: the role of vic was viewer",
+        ),
+        (&["user", "suspend", "vic"], "Done."),
+        (&["user", "resume", "vic"], "Done."),
+    ] {
+        let output = scene.house.command(change, &[]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(text(&output.stderr).contains(said), "{output:?}");
+    }
+    let made = scene
+        .house
+        .command(&["user", "create", "olga", "--role", "owner"], &[]);
+    assert!(text(&made.stderr).contains("olga is an owner."), "{made:?}");
+}
+
+#[test]
+fn a_key_that_is_refused_for_want_of_data_makes_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut command = std::process::Command::new(WAKEFUL);
+    command
+        .args(["key", "create", "--agent", "x", "--data"])
+        .arg(&data);
+    let output = command.env_clear().output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("there is no data"),
+        "{output:?}"
+    );
+    assert!(!data.exists());
 }

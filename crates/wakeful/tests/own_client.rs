@@ -89,13 +89,30 @@ async fn it_delivers_waits_for_the_answer_and_logs_both() {
 async fn it_waits_no_longer_than_it_said_and_that_is_not_an_approval() {
     let (house, _) = House::start().await;
     let mut agent = agent(&house, house.key("a"));
-    let id = agent.deliver(&work()).await.unwrap();
+    let untimed = Delivery {
+        timeout_seconds: None,
+        ..work()
+    };
+    let id = agent.deliver(&untimed).await.unwrap();
     let outcome = agent
         .wait(id, Duration::from_millis(200), None)
         .await
         .unwrap();
     assert!(matches!(outcome, Outcome::TimedOut));
     assert_eq!(log(&house)[1]["timed_out"], id.to_string());
+    assert_eq!(log(&house)[1]["assumption"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_wait_that_ends_before_the_time_for_an_answer_is_no_time_out() {
+    let (house, _) = House::start().await;
+    let mut agent = agent(&house, house.key("a"));
+    // Its time for an answer is a minute.
+    let id = agent.deliver(&work()).await.unwrap();
+    let wait = Duration::from_millis(200);
+    let outcome = agent.wait(id, wait, Some("the old prices")).await.unwrap();
+    assert!(matches!(outcome, Outcome::NotYet), "{outcome:?}");
+    assert_eq!(log(&house).len(), 1);
 }
 
 #[tokio::test]

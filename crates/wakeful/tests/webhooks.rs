@@ -6,7 +6,10 @@ mod harness;
 
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -18,6 +21,14 @@ use harness::{
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    },
+};
 use trail::Micros;
 
 /// A server, its owner's token, an agent's key and the agent's webhook secret.
@@ -169,6 +180,41 @@ async fn a_callback_has_the_wake_headers_the_standard_ones_and_no_others_of_ours
         "{sent_at} {recorded_at}"
     );
     assert_eq!(attempt["webhook_id"], seen.header("webhook-id"));
+}
+
+#[tokio::test]
+async fn a_receiver_that_keeps_the_case_of_header_names_sees_them_as_wake_spells_them() {
+    let (house, ann, key, _) = house().await;
+    harness::install_tls();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let identity = Identity::local();
+    let certificate = CertificateDer::from_pem_file(identity.certificate_file()).unwrap();
+    let private = PrivateKeyDer::from_pem_file(identity.key_file()).unwrap();
+    let tls = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], private)
+        .unwrap();
+    let tls = TlsAcceptor::from(Arc::new(tls));
+    let host = format!("localhost:{port}");
+    house.allow_host(&host, &["127.0.0.0/8", "::1/128"], Some(&identity));
+    let receiving = async {
+        let (socket, _) = listener.accept().await.unwrap();
+        let mut stream = tls.accept(socket).await.unwrap();
+        let mut head = Vec::new();
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut head).await.unwrap(), 0);
+        }
+        let answer = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+        stream.shutdown().await.unwrap();
+        String::from_utf8_lossy(&head).into_owned()
+    };
+    let url = format!("https://{host}/");
+    let (head, _) = tokio::join!(receiving, answered(&house, &ann, &key, &url));
+    for name in ["X-Wake-Signature", "X-Wake-Delivery-Id", "Content-Type"] {
+        assert!(head.contains(&format!("\r\n{name}: ")), "{name} in {head}");
+    }
 }
 
 #[tokio::test]

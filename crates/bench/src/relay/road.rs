@@ -99,5 +99,5 @@ pub fn acceptor(files: &Files) -> Result<TlsAcceptor> {
 }
 
 fn provider() -> Arc<crypto::CryptoProvider> {
-    Arc::new(crypto::aws_lc_rs::default_provider())
+    Arc::new(crypto::ring::default_provider())
 }

@@ -97,7 +97,7 @@ impl Caller {
     /// account token gets one first, so that it never enters the socket.
     pub async fn sign_in(server: &Server) -> Result<Caller, LinkFault> {
         let token = server.token().unwrap_or_default();
-        if token.starts_with("wls_") {
+        if token.starts_with(wake::secret::LINK_SESSION) {
             return Caller::connect(server, Auth::session(token)).await;
         }
         let reply = server

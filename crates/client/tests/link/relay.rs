@@ -29,7 +29,7 @@ pub fn secret() -> Secret {
 }
 
 pub async fn listen() -> (TcpListener, Server) {
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     (listener, Server::at(&address, None, None).unwrap())

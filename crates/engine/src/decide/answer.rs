@@ -8,6 +8,7 @@ use trail::Micros;
 use uuid::Uuid;
 
 use crate::{
+    breaks::{self, Break},
     command::Reply,
     decide::callback,
     project,
@@ -45,13 +46,23 @@ fn delivery(stage: &Stage<'_>, id: Uuid) -> Result<DeliveryRow, Refusal> {
     stage.views.delivery(id).cloned().ok_or(Refusal::NotFound)
 }
 
+/// The same for whoever decides, whose secret may have been taken away too.
+fn still_decides(stage: &Stage<'_>, person: &Person) -> Result<(), Refusal> {
+    let users = &stage.core.accounts.users;
+    let is_known = breaks::is_on(Break::SuspendedAnswers) && users.contains_key(person.name());
+    match is_known || person.is_still(&stage.core.accounts, stage.now) {
+        true => Ok(()),
+        false => Err(Refusal::PersonGone),
+    }
+}
+
 pub fn respond(
     stage: &mut Stage<'_>,
     person: &Person,
     delivery_id: Uuid,
     request: inbox::Request,
 ) -> Result<Reply, Refusal> {
-    still_may(stage, person.name(), Role::Reviewer)?;
+    still_decides(stage, person)?;
     let row = delivery(stage, delivery_id)?;
     let event = inbox::respond(delivery_id, &standing(&row), person, &request, stage.now)?;
     let status = project::status(project::verdict_code(request.answer.verdict));
@@ -62,7 +73,12 @@ pub fn respond(
     let stream = stage.stream_of(row.stream);
     let (position, at) = stage.record(&stream, person.name(), event, texts(request.answer))?;
     match held_until {
-        Some(until) => Ok(Reply::Held { status, until }),
+        Some(until) => {
+            if breaks::is_on(Break::CallbackForHeld) {
+                after_answer(stage, &row, position);
+            }
+            Ok(Reply::Held { status, until })
+        }
         None => {
             after_answer(stage, &row, position);
             Ok(Reply::Answered { status, at })
@@ -86,7 +102,7 @@ fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
 }
 
 pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
-    still_may(stage, person.name(), Role::Reviewer)?;
+    still_decides(stage, person)?;
     let row = delivery(stage, delivery_id)?;
     let undone = inbox::undo(delivery_id, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
@@ -103,7 +119,8 @@ pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result
 pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
     let row = delivery(stage, delivery_id)?;
-    if !stage.seen.insert((name.clone(), delivery_id)) {
+    let is_first = stage.seen.insert((name.clone(), delivery_id));
+    if !is_first && !breaks::is_on(Break::SeenNotStaged) {
         return Ok(Reply::Done);
     }
     let seen = inbox::event::DeliverySeen {
@@ -133,7 +150,8 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
     let row = delivery(stage, delivery_id)?;
     finish_hold(stage, &row)?;
     let row = delivery(stage, delivery_id)?;
-    let waits = row.answered_by.is_none() && !row.timed_out;
+    let is_open = row.answered_by.is_none() || breaks::is_on(Break::TimesOutAnswered);
+    let waits = is_open && !row.timed_out;
     if let Some(timed_out) = wake::life::time_out(delivery_id, waits, row.timeout_at, stage.now) {
         let stream = stage.stream_of(row.stream);
         stage.record(&stream, "system", wake::Event::from(timed_out), Vec::new())?;
@@ -147,7 +165,9 @@ fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed>
     if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
         let (stream, by) = (stage.stream_of(row.stream), answered.by.clone());
         let (position, _) = stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
-        after_answer(stage, row, position);
+        if !breaks::is_on(Break::NoCallbackAfterHold) {
+            after_answer(stage, row, position);
+        }
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use wake::{
 };
 
 use crate::{
+    breaks::{self, Break},
     command::{Deliver, Reply},
     core::Core,
     decide::need_stream,
@@ -39,7 +40,7 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
     let key = accounts
         .keys
         .get(&key_id)
-        .filter(|key| key.is_active(stage.now));
+        .filter(|key| key.is_active(stage.now) || breaks::is_on(Break::RevokedKeyDelivers));
     let key = key.ok_or(Refusal::KeyGone)?;
     if let Some(reply) = repeated(stage, &key_id, &idempotency)? {
         return Ok(reply);
@@ -86,7 +87,9 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
             created_at,
         };
         let pair = (row.key_id.clone(), row.idempotency_key.clone());
-        stage.idempotency.insert(pair, row.clone());
+        if !breaks::is_on(Break::IdempotencyNotStaged) {
+            stage.idempotency.insert(pair, row.clone());
+        }
         stage.changes.idempotency.push(row);
     }
     Ok(Reply::Received {

@@ -28,6 +28,7 @@ impl From<Unsealed> for Refusal {
 /// The rows that a command needs, unless they are in memory already.
 pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
     match command {
+        Command::By(_, command) => self::needs(core, command, needs),
         Command::Deliver(deliver) => deliver::needs(core, deliver, needs),
         Command::Respond { delivery_id, .. }
         | Command::Undo { delivery_id, .. }
@@ -72,6 +73,11 @@ pub fn need_stream(core: &Core, name: String, needs: &mut Needs) {
 
 pub fn decide(stage: &mut Stage<'_>, command: Command) -> Result<Reply, Refusal> {
     match command {
+        Command::By(presented, command) => {
+            let user = presented.user(&stage.core.accounts, stage.now);
+            user.ok_or(Refusal::PersonGone)?;
+            decide(stage, *command)
+        }
         Command::Deliver(command) => deliver::deliver(stage, command),
         Command::Respond {
             person,

@@ -109,7 +109,7 @@ impl Relay {
         networks: Vec<Network>,
         timing: Timing,
     ) -> Running {
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let device = Device {
             server: Server::at(&format!("http://{}", self.address()), None, None).unwrap(),
             agent_id: AGENT.to_owned(),

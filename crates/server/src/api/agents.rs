@@ -16,7 +16,7 @@ use trail::Micros;
 use crate::{
     App, Problem,
     api::{Json, keys},
-    auth::{Admin, Reader},
+    auth::{Acting, Admin, Reader},
     link::traffic::Sums,
     path::Path,
     query,
@@ -175,27 +175,27 @@ pub async fn secret_for(app: &App, admin: &Admin, agent_id: &str) -> Result<Stri
     if !app.shared().accounts().agents.contains_key(agent_id) {
         return Err(account::Rejection::NoSuchAgent(agent_id.to_owned()).into());
     }
-    new_secret(app, admin.actor().to_owned(), agent_id).await
+    new_secret(app, admin.acting(), agent_id).await
 }
 
 /// Draws a secret for an agent and keeps it sealed; the one before signs on for
 /// a day.
-pub async fn new_secret(app: &App, actor: String, agent_id: &str) -> Result<String, Problem> {
+pub async fn new_secret(app: &App, acting: Acting, agent_id: &str) -> Result<String, Problem> {
     let _alone = app.rotating.lock().await;
     let old = app.shared().webhook_secrets(agent_id).await?;
-    keep_new_secret(app, actor, agent_id, old).await
+    keep_new_secret(app, acting, agent_id, old).await
 }
 
 /// The same for an agent that has none yet; gives nothing if it has one.
 pub async fn first_secret(
     app: &App,
-    actor: String,
+    acting: Acting,
     agent_id: &str,
 ) -> Result<Option<String>, Problem> {
     let _alone = app.rotating.lock().await;
     match app.shared().webhook_secrets(agent_id).await? {
         Some(_) => Ok(None),
-        None => keep_new_secret(app, actor, agent_id, None).await.map(Some),
+        None => keep_new_secret(app, acting, agent_id, None).await.map(Some),
     }
 }
 
@@ -203,7 +203,7 @@ pub async fn first_secret(
 /// must be held around both.
 async fn keep_new_secret(
     app: &App,
-    actor: String,
+    acting: Acting,
     agent_id: &str,
     old: Option<WebhookSecrets>,
 ) -> Result<String, Problem> {
@@ -217,12 +217,11 @@ async fn keep_new_secret(
         .seal_webhook_secrets(agent_id, &secrets)
         .map_err(|_| Problem::unavailable())?;
     let agent_id = agent_id.to_owned();
-    app.engine
-        .submit(Command::SetSecret {
-            actor,
-            agent_id,
-            sealed,
-        })
-        .await?;
+    let command = acting.asks(Command::SetSecret {
+        actor: acting.actor.clone(),
+        agent_id,
+        sealed,
+    });
+    app.engine.submit(command).await?;
     Ok(secret)
 }

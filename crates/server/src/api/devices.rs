@@ -98,7 +98,8 @@ pub async fn export(
         agent_id: agent_id.clone(),
         owner: keeper.0.name().to_owned(),
     };
-    app.engine.submit(Command::Enter { command }).await?;
+    let command = keeper.asks(Command::Enter { command });
+    app.engine.submit(command).await?;
     // Sealed with a key that is no longer here, after a restore without it.
     let token = app.shared().device_token(&agent_id).await?;
     let gone = || account::Rejection::NoDeviceToken(agent_id.clone());
@@ -129,7 +130,7 @@ pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<
         agent_id: agent_id.clone(),
         as_owner: is_owner,
     };
-    app.engine.submit(command).await?;
+    app.engine.submit(remover.asks(command)).await?;
     app.link.traffic.forget(&agent_id);
     Ok(())
 }
@@ -158,7 +159,7 @@ async fn keep(
         agent_id: agent_id.to_owned(),
         sealed,
     };
-    app.engine.submit(command).await?;
+    app.engine.submit(keeper.asks(command)).await?;
     Ok(token)
 }
 

@@ -55,13 +55,13 @@ pub async fn events(
     reader: Reader,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let name = reader.name.as_deref();
-    let place = name
-        .map(|name| app.limits.place_to_watch(name))
+    let holder = reader.holder.as_ref();
+    let place = holder
+        .map(|holder| app.limits.place_to_watch(holder))
         .transpose()?;
     let last = headers.get("last-event-id");
-    if let (Some(name), Some(_)) = (name, last) {
-        app.limits.may_search(name, app.shared().clock.now())?;
+    if let (Some(holder), Some(_)) = (holder, last) {
+        app.limits.may_search(holder, app.shared().clock.now())?;
     }
     let now = *app.shared().size().borrow();
     let log = fingerprint(app.shared().keys.log.name());
@@ -183,9 +183,9 @@ impl Watcher {
             ..EntryQuery::default()
         };
         let entries = self.app.shared().entries(query).await.ok()?;
-        if let Some(name) = &self.reader.name {
+        if let Some(holder) = &self.reader.holder {
             let now = self.app.shared().clock.now();
-            self.app.limits.searched(name, entries.len(), now);
+            self.app.limits.searched(holder, entries.len(), now);
         }
         let chunk = Chunk::of(&entries, &self.log)?;
         Some((chunk.text(self.reader.is_owner), chunk.end()))

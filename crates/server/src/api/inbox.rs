@@ -342,7 +342,7 @@ pub async fn erase_content(app: &App, admin: &Admin, id: &str) -> Result<(), Pro
         actor: admin.actor().to_owned(),
         delivery_id: delivery_id(id)?,
     };
-    app.engine.submit(command).await?;
+    app.engine.submit(admin.asks(command)).await?;
     Ok(())
 }
 

@@ -118,7 +118,7 @@ pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, P
         rate,
     });
     admin.ask(app, ask).await?;
-    let webhook_secret = agents::first_secret(app, admin.actor().to_owned(), &agent_id).await?;
+    let webhook_secret = agents::first_secret(app, admin.acting(), &agent_id).await?;
     Ok(Created {
         key,
         key_id,

@@ -89,14 +89,14 @@ pub async fn rotate(
         pages::proves(&app, &signed, &password).await?;
     }
     let (token, token_hash) = draw(Kind::User)?;
-    let name = human.user.name;
     let command = Ask::IssueToken {
-        name: name.clone(),
+        name: human.user.name.clone(),
         token_id: short_id("tok")?,
         token_hash,
     };
-    app.engine.submit(Command::Enter { command }).await?;
-    Ok(users::shown_once(&app, name, token))
+    let command = human.asks(Command::Enter { command });
+    app.engine.submit(command).await?;
+    Ok(users::shown_once(&app, human.user.name, token))
 }
 
 /// The password in the body, if there is a body.

@@ -22,6 +22,7 @@ use crate::{
         events::{is_public, is_public_stream},
     },
     auth::{Admin, Reader},
+    limits::Holder,
     path::Path,
     query, walk,
 };
@@ -76,8 +77,8 @@ pub async fn index(
             _ => {}
         }
     }
-    let name = reader.name.as_deref();
-    let Looked { entries, next, .. } = page(&app, name, reader.is_owner, &look).await?;
+    let Looked { entries, next, .. } =
+        page(&app, reader.holder.as_ref(), reader.is_owner, &look).await?;
     let next_cursor = next.map(|next| next.to_string());
     Ok(Json(json!({ "entries": entries, "next_cursor": next_cursor })).into_response())
 }
@@ -87,10 +88,10 @@ fn moment(field: &'static str, text: &str) -> Result<Micros, Problem> {
 }
 
 /// What one may see of what is looked for, newest first. Who has looked at too
-/// much of late waits; the operator has no name, and does not.
+/// much of late waits; the operator has no share, and does not.
 pub async fn page(
     app: &App,
-    name: Option<&str>,
+    holder: Option<&Holder>,
     is_owner: bool,
     look: &Look,
 ) -> Result<Looked, Problem> {
@@ -99,14 +100,14 @@ pub async fn page(
         return Ok(Looked::default());
     }
     let visible = |entry: &Entry| is_owner || is_public(entry);
-    let Some(name) = name else {
+    let Some(holder) = holder else {
         return Ok(app.shared().look(look, &visible).await?);
     };
-    let _place = app.limits.place_to_search(name).await?;
+    let _place = app.limits.place_to_search(holder).await?;
     let now = app.shared().clock.now();
-    app.limits.may_search(name, now)?;
+    app.limits.may_search(holder, now)?;
     let looked = app.shared().look(look, &visible).await?;
-    app.limits.searched(name, looked.looked_at, now);
+    app.limits.searched(holder, looked.looked_at, now);
     Ok(looked)
 }
 

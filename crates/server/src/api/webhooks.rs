@@ -192,6 +192,6 @@ pub async fn send_again(app: &App, admin: &Admin, id: &str) -> Result<(), Proble
         callback,
         delivery_id,
     };
-    app.engine.submit(command).await?;
+    app.engine.submit(admin.asks(command)).await?;
     Ok(())
 }

@@ -285,9 +285,10 @@ pub async fn answer(
         let form = Form::open(&app, sender, &parts.headers, body, STRANGERS_BYTES).await?;
         return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
     };
-    let known = visit::is_person(&parts, &app, &signed.user.name).await;
+    let known = visit::is_person(&parts, &app, &signed.holder()).await;
     known.map_err(IntoResponse::into_response)?;
-    let sender = Sender::Person(&signed.user.name);
+    let holder = signed.holder();
+    let sender = Sender::of(&holder);
     let form = Form::open(&app, sender, &parts.headers, body, FORM_BYTES).await?;
     if signed.session.is_page_key(form.text("token")) {
         let paid = form.pay(&app, &signed, parts.uri.path());
@@ -468,7 +469,9 @@ fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
             let verdict = verdict.as_str();
             match *by == signed.user.name {
                 true => format!("You {verdict} this; it has been final for {ago}."),
-                false => format!("{by} {verdict} this; it has been final for {ago}."),
+                false => format!(
+                    "Your answer was not taken: {by} {verdict} this, and it has been final for {ago}."
+                ),
             }
         }
         Refusal::Inbox(Rejection::HeldByAnother {
@@ -477,7 +480,9 @@ fn said(app: &App, signed: &Signed, refusal: &Refusal) -> String {
             until: at,
         }) => {
             let (verdict, until) = (verdict.as_str(), until(*at));
-            format!("{by} {verdict} this just now. That becomes final in {until}.")
+            format!(
+                "Your answer was not taken: {by} {verdict} this just now. That becomes final in {until}."
+            )
         }
         refusal => refusal.to_string(),
     }
@@ -581,9 +586,9 @@ fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
                 @for item in open {
                     li .row {
                         input type="hidden" name="id" value=(item.row.row.id);
-                        span .head { (show::text(&item.row.row.headline)) }
+                        span .head { bdi { (show::text(&item.row.row.headline)) } }
                         span .about { bdi { (show::text(&item.row.agent_id)) } }
-                        p .summary { (show::text(&show::plain_excerpt(&item.row.row.summary, 240))) }
+                        p .summary dir="auto" { (show::excerpt(&item.row.row.summary, 240)) }
                     }
                 }
             }
@@ -625,7 +630,7 @@ async fn together(
                     @let id = item.row.row.id;
                     li .row {
                         input type="hidden" name="id" value=(id);
-                        a .head href=(format!("/items/{id}")) { (show::text(&item.row.row.headline)) }
+                        a .head href=(format!("/items/{id}")) { bdi { (show::text(&item.row.row.headline)) } }
                         span .about {
                             // How it stands says also why an answer was not taken.
                             @match fault {

@@ -119,7 +119,7 @@ pub async fn choice(app: &App, filter: &Filter) -> Result<Markup, Problem> {
     Ok(html! {
         nav #agents-choice .agents aria-label="Agents with something open" {
             @for (name, waiting) in &shown {
-                a href=(of_agent(name)) { (show::text(&show::plain_excerpt(name, 60))) " " span .mark { (waiting) } }
+                a href=(of_agent(name)) { (show::excerpt(name, 60)) " " span .mark { (waiting) } }
             }
             @if let Some(next) = next {
                 a href=(format!("/?group=agent&agents_after={}", encoded(next))) { "More agents" }

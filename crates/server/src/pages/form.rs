@@ -71,7 +71,8 @@ impl Form {
         body: Body,
         limit: usize,
     ) -> Result<Form, Response> {
-        let sender = Sender::Person(&signed.user.name);
+        let holder = signed.holder();
+        let sender = Sender::of(&holder);
         let form = Form::open(app, sender, headers, body, limit).await?;
         match signed.session.is_page_key(form.text("token")) {
             true => Ok(form),

@@ -360,12 +360,12 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
             @if open && signed.may_answer() {
                 label .tick {
                     input type="checkbox" name="id" value=(delivery.id);
-                    span .unseen-title { "Tick " (show::plain_excerpt(&delivery.headline, 80)) }
+                    span .unseen-title { "Tick " (show::excerpt(&delivery.headline, 80)) }
                 }
             }
             a .head href=(format!("/items/{}", delivery.id)) {
                 @if !seen { span .dot title="You have not opened it" { span .unseen-title { "New: " } } }
-                (show::text(&delivery.headline))
+                bdi { (show::text(&delivery.headline)) }
             }
             span .about {
                 (first)
@@ -376,7 +376,7 @@ pub fn row(row: &Row, seen: bool, first: Markup, now: Micros, signed: &Signed) -
                 @if let Some(at) = soon { " " span .mark { "agent goes on " (when::until(at, now)) } }
                 " " (when::ago(at, now))
             }
-            p .summary { (show::text(&show::plain_excerpt(&delivery.summary, 240))) }
+            p .summary dir="auto" { (show::excerpt(&delivery.summary, 240)) }
         }
     }
 }

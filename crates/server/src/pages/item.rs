@@ -186,12 +186,12 @@ fn heading(item: &Item, now: Micros) -> Markup {
             span .kind .(item.row.kind().as_str()) { (item.row.kind().as_str()) } " from "
             bdi .agent { (show::text(&item.row.agent_id)) }
             ", which says it is "
-            bdi .own title="In the agent's own words" { (show::text(&show::plain_excerpt(&delivery.provider, PROVIDER_SHOWN))) } " "
+            bdi .own title="In the agent's own words" { (show::excerpt(&delivery.provider, PROVIDER_SHOWN)) } " "
             @if delivery.test { span .mark { "test" } " " }
             (when::ago(delivery.created_at, now))
         }
-        h1 { (show::text(&delivery.headline)) }
-        p .lead { (show::text(&delivery.summary)) }
+        h1 dir="auto" { (show::text(&delivery.headline)) }
+        p .lead dir="auto" { (show::text(&delivery.summary)) }
         @if let (Some(at), true) = (delivery.timeout_at, item.is_open()) {
             p .hint {
                 @if delivery.timed_out { "The agent has gone on without an answer. It still takes one." }
@@ -233,30 +233,32 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
                     }
                     (next(item))
                 }
-                (erasing(signed, &item.row))
+                (erasing(signed, item))
             }
         } @else if let Some(by) = &delivery.answered_by {
             div .standing {
                 p { strong { (item.row.status().as_str()) } " by " (by) " " (when::ago(delivery.changed_at, now)) }
                 (texts)
                 p { (next(item)) }
-                (erasing(signed, &item.row))
+                (erasing(signed, item))
             }
         } @else if delivery.timed_out || delivery.erased != Erased::Nothing {
-            (erasing(signed, &item.row))
+            (erasing(signed, item))
         }
     }
 }
 
 /// What is gone of its content, or how an owner erases it.
-fn erasing(signed: &Signed, row: &Row) -> Markup {
+fn erasing(signed: &Signed, item: &Item) -> Markup {
+    let row = &item.row;
+    let has_content = item.details.is_some() || row.row.answer_position.is_some();
     html! {
         @match row.row.erased {
             Erased::All => p .hint { "Its content was erased." },
             Erased::BeforeAnswer => p .hint { "Its details were erased." },
             Erased::Nothing => {}
         }
-        @if row.may_be_erased() && signed.is_owner() { (erasure(signed, row.row.id)) }
+        @if has_content && row.may_be_erased() && signed.is_owner() { (erasure(signed, row.row.id)) }
     }
 }
 
@@ -416,7 +418,7 @@ async fn beside(app: &App, item: &Item, now: Micros) -> Result<Markup, Problem> 
         ul .plain {
             @for row in &others {
                 li {
-                    a href=(format!("/items/{}", row.row.id)) { bdi { (show::text(&show::plain_excerpt(&row.row.headline, 80))) } }
+                    a href=(format!("/items/{}", row.row.id)) { bdi { (show::excerpt(&row.row.headline, 80)) } }
                     " " span .hint { (row.status().as_str()) " " (when::ago(row.row.changed_at, now)) }
                 }
             }

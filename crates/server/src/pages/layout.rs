@@ -33,18 +33,9 @@ const OWNERS_PLACES: [(&str, &str, &str); 3] = [
     ("/settings", "Settings", "s"),
 ];
 
-/// A page for someone who is signed in.
+/// A page for someone who is signed in. It never loads itself again: whoever has
+/// taken our port meanwhile would be sent the cookie and the page key.
 pub fn page(signed: &Signed, here: &str, title: &str, main: Markup) -> Response {
-    signed_page(signed, here, title, html! {}, main)
-}
-
-/// The same, loaded again by itself where there is no script to look after it.
-pub fn reloading(signed: &Signed, here: &str, title: &str, seconds: u32, main: Markup) -> Response {
-    let head = html! { noscript { meta http-equiv="refresh" content=(seconds); } };
-    signed_page(signed, here, title, head, main)
-}
-
-fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Markup) -> Response {
     let owners = signed.is_owner().then_some(OWNERS_PLACES);
     let places = PLACES.into_iter().chain(owners.into_iter().flatten());
     let menu = html! {
@@ -74,7 +65,6 @@ fn signed_page(signed: &Signed, here: &str, title: &str, head: Markup, main: Mar
         meta name="place" content=(signed.place);
         @if let Some(hash) = &signed.session.page_key { meta name="page-key-hash" content=(hash); }
         @if let Some(key) = &signed.key { meta name="form-token" content=(key.as_str()); }
-        (head)
     };
     answer(StatusCode::OK, title, head, menu, main)
 }

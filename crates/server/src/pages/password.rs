@@ -14,7 +14,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::Command;
+use engine::{Command, Refusal};
 use maud::{Markup, html};
 use subtle::ConstantTimeEq as _;
 
@@ -110,7 +110,7 @@ fn told(signed: &Signed, done: Done) -> Markup {
                         _ => { (counted(ended as u64, "other session of yours has", "other sessions of yours have")) " ended." },
                     } }
                     @if revoked { (token_revoked()) } @else {
-                        p { "Your token was not revoked: programs that use it go on working." }
+                        p { "If you have a token, it was not revoked: programs that use it go on working." }
                         form method="post" action="/you/token" { (token(signed)) button .quiet { "Revoke my token" } }
                     }
                 },
@@ -122,7 +122,7 @@ fn told(signed: &Signed, done: Done) -> Markup {
 }
 
 fn token_revoked() -> Markup {
-    html! { p { "Your token was revoked: programs that use it stop working." } }
+    html! { p { "No token of yours works any more: programs that used one stop working." } }
 }
 
 async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Response, Response> {
@@ -148,10 +148,10 @@ async fn show(app: &App, signed: &Signed, fault: Option<&str>) -> Result<Respons
                 input #new name="new" type="password" autocomplete="new-password" minlength=(LEAST_CHARS) required;
                 label .check {
                     input type="checkbox" name="revoke" value="yes" checked[has.is_some()]; " "
-                    "Revoke my token too: programs that use it stop working"
+                    "Revoke my token too, if I have one: programs that use it stop working"
                 }
                 p .hint { "Wherever else you are signed in, the session ends." }
-                button .main { "Keep it" }
+                button .main { "Set password" }
             }
         }
         (sessions(app, signed))
@@ -218,9 +218,8 @@ pub async fn set(
         return show(&app, &signed, Some(&fault)).await;
     }
     let revoked = form.text("revoke") == "yes";
-    let here = signed.session.session_id.clone();
     let before = open_sessions(&app, &signed).len();
-    keep(&app, &name, new, Some(here), revoked).await?;
+    keep(&app, &name, new, Some(&signed), revoked).await?;
     let done = Done::PasswordSet {
         replaced: has,
         ended: before.saturating_sub(open_sessions(&app, &signed).len()),
@@ -247,8 +246,9 @@ pub async fn revoke_token(
         token_id,
         token_hash,
     };
-    let submitted = app.engine.submit(Command::Enter { command }).await;
-    submitted.map_err(|_| failed())?;
+    let command = signed.asks(Command::Enter { command });
+    let submitted = app.engine.submit(command).await;
+    submitted.map_err(refused)?;
     Ok(led_back(&app, &signed, Done::TokenRevoked))
 }
 
@@ -258,13 +258,13 @@ pub fn fault(password: &str) -> Option<String> {
     (!fits).then(|| format!("Use {LEAST_CHARS} to {MOST_CHARS} characters for the password."))
 }
 
-/// Keeps a new password; the person's sessions end, but for one, and so does
-/// their token if they say so.
+/// Keeps a new password; the person's sessions end, but for the one they ask by,
+/// and so does their token if they say so.
 pub async fn keep(
     app: &App,
     name: &str,
     new: &str,
-    session: Option<String>,
+    by: Option<&Signed>,
     revoke: bool,
 ) -> Result<(), Response> {
     let turn = app.limits.turns.wait(Rank::FIRST).await;
@@ -275,12 +275,24 @@ pub async fn keep(
     let sealed = app.shared().seal_password(name, &hashed);
     let command = Command::SetPassword {
         name: name.to_owned(),
-        keep: session,
+        keep: by.map(|signed| signed.session.session_id.clone()),
         sealed: sealed.map_err(|_| failed())?,
         revoke: revoke.then(nobodys).transpose().map_err(|_| failed())?,
     };
-    app.engine.submit(command).await.map_err(|_| failed())?;
+    let command = match by {
+        Some(signed) => signed.asks(command),
+        None => command,
+    };
+    app.engine.submit(command).await.map_err(refused)?;
     Ok(())
+}
+
+/// Whose session has ended meanwhile is told so.
+fn refused(refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::PersonGone => Problem::from(refusal).into_response(),
+        _ => failed(),
+    }
 }
 
 /// A token that nobody is told, in place of the one there is.
@@ -300,10 +312,8 @@ pub async fn end_session(
         sessions_of(&accounts, &signed.user.name).any(|session| session.session_id == session_id);
     if own {
         let command = account::Command::CloseSession { session_id };
-        app.engine
-            .submit(Command::Enter { command })
-            .await
-            .map_err(|_| failed())?;
+        let command = signed.asks(Command::Enter { command });
+        app.engine.submit(command).await.map_err(refused)?;
     }
     Ok(Redirect::to("/you").into_response())
 }

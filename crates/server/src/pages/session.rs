@@ -7,7 +7,7 @@
 //! `assets/wakeful.js`), without them it is in the address (`in_address.rs`).
 
 use account::{
-    Role, User,
+    Presented, Role, User,
     secret::{self, SecretHash},
     sign_in,
 };
@@ -16,9 +16,10 @@ use axum::{
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
+use engine::Command;
 use trail::{Hash, Micros};
 
-use crate::{App, Settings, api::events, visit};
+use crate::{App, Settings, api::events, limits::Holder, visit};
 
 /// For so long a session that a link opened may replace a forgotten password.
 const FRESH_SECONDS: i64 = 900;
@@ -71,8 +72,29 @@ pub struct Signed {
 }
 
 impl Signed {
+    /// A command of theirs, for as long as this session is.
+    pub fn asks(&self, command: Command) -> Command {
+        Command::By(self.presented(), Box::new(command))
+    }
+
+    pub fn presented(&self) -> Presented {
+        Presented::Session(self.session.hash.0)
+    }
+
     pub fn may_answer(&self) -> bool {
         self.user.role.may_answer()
+    }
+
+    /// Whose share the request counts in.
+    pub fn holder(&self) -> Holder {
+        let person = self.user.name.clone();
+        match self.key {
+            Some(_) => Holder::Person(person),
+            None => Holder::Cookie {
+                person,
+                session_id: self.session.session_id.clone(),
+            },
+        }
     }
 
     pub fn is_owner(&self) -> bool {
@@ -195,7 +217,7 @@ impl FromRequestParts<App> for Signed {
         if let Some(signed) = by_cookie(&parts.headers, in_address, app) {
             // A page of another origin could lead here with a key of its own.
             if !led_here {
-                let known = visit::is_person(parts, app, &signed.user.name).await;
+                let known = visit::is_person(parts, app, &signed.holder()).await;
                 known.map_err(IntoResponse::into_response)?;
                 return Ok(signed);
             }

@@ -152,9 +152,9 @@ pub async fn with_password(
         }
         None => password::check(&app, name, Who::Address(peer.address), given).await,
     };
-    let right = checked.map_err(|seconds| {
+    let later = |what: &str, seconds: u64| {
         let wait = crate::pages::when::span(seconds as i64);
-        let fault = format!("Too many tries. Wait {wait}, then try again.");
+        let fault = format!("{what} Wait {wait}, then try again.");
         let page = plain(
             StatusCode::TOO_MANY_REQUESTS,
             "Sign in",
@@ -162,9 +162,14 @@ pub async fn with_password(
         );
         let retry = [(header::RETRY_AFTER, seconds.to_string())];
         (retry, page).into_response()
-    })?;
+    };
+    let right = checked.map_err(|seconds| later("Too many tries.", seconds))?;
     let opened = match right {
-        true => open(&app, &headers, &form_sent, name).await,
+        true => {
+            let paid = app.limits.take_sign_in(name, app.shared().clock.now());
+            paid.map_err(|seconds| later("You have signed in too often.", seconds))?;
+            open(&app, &headers, &form_sent, name).await
+        }
         false => None,
     };
     let Some(opened) = opened else {
@@ -294,7 +299,8 @@ pub async fn out(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Response> {
-    let sender = Sender::Person(&signed.user.name);
+    let holder = signed.holder();
+    let sender = Sender::of(&holder);
     let form = Form::open(&app, sender, &headers, body, form::STRANGERS).await?;
     let token = form.text("token");
     if token != signed.sign_out && !signed.session.is_page_key(token) {

@@ -78,6 +78,12 @@ impl Filter {
         self.fields().iter().any(|(_, value)| !value.is_empty())
     }
 
+    /// What was given as a day and is none.
+    fn no_days(&self) -> impl Iterator<Item = &str> {
+        let given = [self.from.as_str(), self.to.as_str()].into_iter();
+        given.filter(|day| !day.is_empty() && start_of(day).is_none())
+    }
+
     /// The same address, further back.
     fn further(&self, before: u64) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -113,12 +119,18 @@ pub async fn page(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let filter = Filter::read(&query);
-    let name = Some(signed.user.name.as_str());
-    let found = api::page(&app, name, signed.is_owner(), &filter.look()).await?;
+    let found = api::page(
+        &app,
+        Some(&signed.holder()),
+        signed.is_owner(),
+        &filter.look(),
+    )
+    .await?;
     let now = app.shared().clock.now();
     let main = html! {
         h1 { "Trail" }
         (controls(&app, &signed, &filter))
+        @for day in filter.no_days() { p .fault { "“" (day) "” is not a day: write it like 2026-01-31. It was not used." } }
         p { a .hint href="#seal-title" { @if signed.is_owner() { "Verify or export it" } @else { "Check it yourself" } } }
         @if found.entries.is_empty() && found.next.is_none() { p .calm { "Nothing to show here." } }
         ol .plain { @for entry in &found.entries { (self::entry(entry, now)) } }

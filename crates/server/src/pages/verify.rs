@@ -1,6 +1,5 @@
 //! Whether the trail still is what it was: verified on the server, one at a
-//! time. The page says how far it is; with JavaScript without being loaded
-//! again.
+//! time. The page says how far it is; without JavaScript, when asked again.
 
 use axum::{
     extract::State,
@@ -13,16 +12,13 @@ use crate::{
     App, Problem,
     pages::{
         counted::counted,
-        layout::{page as layout, reloading, token},
+        layout::{page as layout, token},
         owner::{Owner, OwnerForm},
         session::Signed,
         when,
     },
     walk::{self, Outcome, Progress},
 };
-
-/// How often the page is loaded again while it is being verified.
-const SECONDS: u32 = 2;
 
 pub async fn start(State(app): State<App>, _: OwnerForm) -> Result<Response, Problem> {
     walk::verify(&app)?;
@@ -56,10 +52,11 @@ pub async fn page(State(app): State<App>, owner: Owner) -> Response {
             "If you don't trust this server, export the trail and verify it elsewhere."
         }
     };
-    match verification.running {
-        Some(_) => reloading(&owner.signed, "/trail", "Verifying", SECONDS, main),
-        None => layout(&owner.signed, "/trail", "Verified", main),
-    }
+    let title = match verification.running {
+        Some(_) => "Verifying",
+        None => "Verified",
+    };
+    layout(&owner.signed, "/trail", title, main)
 }
 
 fn running(progress: &Progress) -> Markup {
@@ -67,6 +64,7 @@ fn running(progress: &Progress) -> Markup {
         div #verifying .standing {
             label for="read" { "Reading " (counted(progress.entries, "entry", "entries")) }
             progress #read max=(progress.entries.max(1)) value=(progress.read) {}
+            noscript { p { a href="/trail/verify" { "See how far it is" } } }
         }
     }
 }

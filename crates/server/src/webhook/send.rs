@@ -14,6 +14,7 @@ use store::CallbackRow;
 use crate::{
     App,
     api::agents,
+    auth::Acting,
     webhook::guard::{self, Guard},
 };
 
@@ -157,7 +158,7 @@ async fn secrets(app: &App, agent_id: &str) -> Result<WebhookSecrets, String> {
         return Ok(secrets);
     }
     let no_secret = || "no secret could be made".to_owned();
-    let made = agents::first_secret(app, "system".to_owned(), agent_id).await;
+    let made = agents::first_secret(app, Acting::system(), agent_id).await;
     match made.map_err(|_| no_secret())? {
         Some(secret) => Ok(WebhookSecrets::new(secret)),
         // Another callback was quicker.

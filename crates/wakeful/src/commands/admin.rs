@@ -78,12 +78,20 @@ async fn is_oneself(place: &Place, name: &str) -> Result<bool> {
     Ok(reply?.json()["name"] == name)
 }
 
+/// A role with its article.
+fn a_role(role: &str) -> String {
+    match role {
+        "owner" => "an owner".to_owned(),
+        other => format!("a {}", line(other)),
+    }
+}
+
 pub async fn user(place: &Place, command: User) -> Result<Ending> {
     let show_token = |value: &Value| {
         say(&format!(
             "{} is {}. The token is shown this once:",
             text(&value["name"]),
-            text(&value["role"])
+            a_role(value["role"].as_str().unwrap_or_default())
         ));
         print(value["token"].as_str().unwrap_or_default());
         say("Use it as WAKEFUL_TOKEN.");
@@ -115,19 +123,33 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
                 |value: &Value| list(value, "users", &["name", "role", "state", "created_at"]);
             ask(place, "GET", "/api/v1/users", None, show).await
         }
-        User::Role { name, role } => change(place, &state(&name), json!({ "role": role })).await,
-        User::Suspend { name } => {
-            change(place, &state(&name), json!({ "state": "suspended" })).await
-        }
-        User::Resume { name } => change(place, &state(&name), json!({ "state": "active" })).await,
-        User::Deactivate { name } => {
-            change(place, &state(&name), json!({ "state": "deactivated" })).await
-        }
+        User::Role { name, role } => change(place, &name, "role", &role).await,
+        User::Suspend { name } => change(place, &name, "state", "suspended").await,
+        User::Resume { name } => change(place, &name, "state", "active").await,
+        User::Deactivate { name } => change(place, &name, "state", "deactivated").await,
     }
 }
 
-async fn change(place: &Place, path: &str, body: Value) -> Result<Ending> {
-    ask(place, "PATCH", path, Some(body), |_| say("Done.")).await
+/// Changes a person's role or state, and says if it is as it was before.
+async fn change(place: &Place, name: &str, field: &str, to: &str) -> Result<Ending> {
+    let connection = connect(place, As::Operator).await?;
+    let users = connection.request("GET", "/api/v1/users", &[], None).await;
+    connection.close().await;
+    let users = users?.json();
+    let mut users = users["users"].as_array().into_iter().flatten();
+    let was = users.find(|user| user["name"] == name);
+    let done = match was.is_some_and(|user| user[field] == to) {
+        true => format!(
+            "Nothing changed: the {field} of {} was {to} already.",
+            line(name)
+        ),
+        false => "Done.".to_owned(),
+    };
+    let path = format!("/api/v1/users/{}", encode(name));
+    ask(place, "PATCH", &path, Some(json!({ field: to })), |_| {
+        say(&done)
+    })
+    .await
 }
 
 pub async fn key(place: &Place, command: Key) -> Result<Ending> {

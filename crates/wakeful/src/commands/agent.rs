@@ -134,11 +134,11 @@ fn recall_log() -> Result<Log> {
     Ok(log)
 }
 
-/// Notes how it stands with a delivery: answered, or no longer waited for.
-fn keep(log: &mut Log, answer: &Answer, waited: bool, assume: Option<&str>) -> Result<()> {
+/// Notes how it stands with a delivery: answered, or its time is over.
+fn keep(log: &mut Log, answer: &Answer, is_over: bool, assume: Option<&str>) -> Result<()> {
     let id = answer.delivery_id;
     match answer.status {
-        Status::Pending if waited || log.is_overdue(id) => log.timed_out(id, assume),
+        Status::Pending if is_over || log.is_overdue(id) => log.timed_out(id, assume),
         Status::Pending => Ok(()),
         _ => log.answered(answer),
     }
@@ -203,6 +203,8 @@ pub async fn response(place: &Place, id: &str, wait: u64, assume: Option<&str>) 
     let connection = connect(place, As::Agent).await?;
     // Whoever said how long they wait does not wait longer.
     let own = Uuid::try_parse(id).ok().and_then(|id| log.time_left(id));
+    // Without a `timeout_seconds` the wait is all the time there is.
+    let is_whole = own.map_or(wait > 0, |own| own <= Duration::from_secs(wait));
     let mut left = own.map_or(wait, |own| wait.min(own.as_millis().div_ceil(1000) as u64));
     let (reply, answer) = loop {
         let now = left.min(wake::limits::WAIT_SECONDS);
@@ -224,18 +226,24 @@ pub async fn response(place: &Place, id: &str, wait: u64, assume: Option<&str>) 
     if Uuid::try_parse(id).ok() != Some(answer.delivery_id) {
         bail!("the server answered for another delivery than {id}: do not act on it");
     }
-    keep(&mut log, &answer, wait > 0, assume)?;
+    let is_over = is_whole || log.is_overdue(answer.delivery_id);
+    keep(&mut log, &answer, is_over, assume)?;
     match place.json {
         true => print_body(&reply.body),
         false => show_answer(&answer),
     }
     if wait > 0 && answer.status == Status::Pending {
-        match assume {
-            Some(_) => say("No answer in time: go on with what you assumed. This is no approval."),
-            None => say(
-                "No answer in time: go on with your best assumptions and document them. This is no approval.",
-            ),
-        }
+        say(match (is_over, assume) {
+            (false, _) => {
+                "No answer yet, and its time is not over: wait again. This is no approval."
+            }
+            (true, Some(_)) => {
+                "No answer in time: go on with what you assumed. This is no approval."
+            }
+            (true, None) => {
+                "No answer in time: go on with your best assumptions and document them. This is no approval."
+            }
+        });
     }
     warn_of_foreign(&log, std::slice::from_ref(&answer))?;
     Ok(Ending::Done)
@@ -296,7 +304,7 @@ fn show_page(log: &Log, page: &Page) {
     let row = |answer: &Answer| {
         let id = answer.delivery_id;
         let mark = match answer.status {
-            _ if !log.is_own(id) => " (not ours)",
+            _ if !log.is_own(id) => " (not in your log)",
             Status::Pending if log.is_overdue(id) => " (no longer waited for)",
             _ => "",
         };

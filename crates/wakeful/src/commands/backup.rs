@@ -112,7 +112,7 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
                 say(
                     "There were no keys, so passwords and webhook secrets cannot be opened. Make \
                      sign-in links with wakeful user sign-in-link NAME, and new secrets with \
-                     wakeful webhook secret.",
+                     wakeful webhook secret --agent ID.",
                 );
             }
         }

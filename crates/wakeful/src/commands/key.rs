@@ -19,7 +19,7 @@ pub async fn create(place: &Place, body: &Value, env: bool) -> Result<Ending> {
     if env && place.json {
         bail!("--env and --json exclude each other: give one of them");
     }
-    let connection = connect(place, As::Founder).await?;
+    let connection = connect(place, As::Operator).await?;
     let body = Some(body.to_string().into_bytes());
     let reply = connection.call("POST", "/api/v1/keys", body).await;
     let endpoint = match &reply {
@@ -75,7 +75,7 @@ fn show(made: &Value, endpoint: Option<&str>, env: bool) {
     if secret.is_none() {
         say(
             "WAKE_WEBHOOK_SECRET was shown with the agent's first key and stays as it is; \
-             `wakeful webhook secret` makes a new one.",
+             `wakeful webhook secret --agent ID` makes a new one.",
         );
     }
 }

@@ -140,13 +140,19 @@ pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
         None => None,
     };
 
-    let _lock = house::lock(&directory)?;
-    let body_key = place.body_key.clone().or(file.body_key);
-    let engine = house::start(&directory, body_key.as_deref()).await?;
+    // A directory is made only once nothing else stands in the way.
+    let found = directory.exists().then(|| house::lock(&directory));
+    let found = found.transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let bound = Bound::new(listen, tls)
         .await
-        .with_context(|| format!("could not listen on {listen}"))?;
+        .with_context(|| format!("could not listen on {listen}; choose another with --listen"))?;
+    let _lock = match found {
+        Some(lock) => lock,
+        None => house::lock(&directory)?,
+    };
+    let body_key = place.body_key.clone().or(file.body_key);
+    let engine = house::start(&directory, body_key.as_deref()).await?;
     let bound = bound
         .with_socket(directory.join(house::SOCKET))
         .context("could not open the administration socket in the data directory")?;

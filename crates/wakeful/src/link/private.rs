@@ -77,7 +77,7 @@ pub fn write_secret(agent_id: &str, secret: &Secret, file: &Path) -> Result<()> 
 }
 
 /// How a device's token begins.
-pub const DEVICE_TOKEN: &str = "wld_";
+pub const DEVICE_TOKEN: &str = account::secret::Kind::Device.prefix();
 
 /// The device's token in a file, which the server need not be asked about if it
 /// is none.

@@ -1,6 +1,7 @@
 //! What an agent could do with a server of its own on the person's machine: on
 //! another port, or on ours while we are down. Each flow signs people in for
-//! real and runs in Chromium and in Firefox.
+//! real and runs in Chromium and in Firefox. What takes long and differs little is
+//! built for the full run alone.
 
 use std::path::Path;
 
@@ -40,14 +41,7 @@ async fn start(with: With) -> (House, Value) {
     (house, more)
 }
 
-/// Plays a flow in a browser, and does what it asks for. What takes long and
-/// differs little is only played in the full run.
-async fn play_in_full(name: &'static str, browser: &str, with: With) {
-    if std::env::var_os("WAKEFUL_TEST_FULL").is_some() {
-        play(name, browser, with).await;
-    }
-}
-
+/// Plays a flow in a browser, and does what it asks for.
 async fn play(name: &'static str, browser: &str, with: With) {
     let (mut house, mut more) = start(with).await;
     more["browser"] = browser.into();
@@ -83,14 +77,16 @@ async fn another_port_gets_nothing_to_act_with_in_firefox() {
     play("elsewhere", "firefox", With::Nothing).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_over_tls_in_chromium() {
-    play_in_full("elsewhere", "chromium", With::Tls).await;
+    play("elsewhere", "chromium", With::Tls).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_over_tls_in_firefox() {
-    play_in_full("elsewhere", "firefox", With::Tls).await;
+    play("elsewhere", "firefox", With::Tls).await;
 }
 
 #[tokio::test]
@@ -98,9 +94,10 @@ async fn another_port_gets_nothing_to_act_with_without_javascript_in_chromium() 
     play("elsewhere", "chromium", With::NoScripts).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn another_port_gets_nothing_to_act_with_without_javascript_in_firefox() {
-    play_in_full("elsewhere", "firefox", With::NoScripts).await;
+    play("elsewhere", "firefox", With::NoScripts).await;
 }
 
 #[tokio::test]
@@ -113,14 +110,16 @@ async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_in_chromium() 
     play("planted", "chromium", With::Nothing).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_in_firefox() {
-    play_in_full("planted", "firefox", With::Nothing).await;
+    play("planted", "firefox", With::Nothing).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn a_cookie_of_another_port_signs_nobody_in_as_someone_else_over_tls_in_chromium() {
-    play_in_full("planted", "chromium", With::Tls).await;
+    play("planted", "chromium", With::Tls).await;
 }
 
 #[tokio::test]
@@ -133,9 +132,10 @@ async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_chromium() {
     play("led-in", "chromium", With::Nothing).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn an_address_with_a_key_leads_nobody_in_as_someone_else_in_firefox() {
-    play_in_full("led-in", "firefox", With::Nothing).await;
+    play("led-in", "firefox", With::Nothing).await;
 }
 
 #[tokio::test]
@@ -158,9 +158,10 @@ async fn whoever_takes_the_port_gets_no_credential_over_tls_in_chromium() {
     play("taken", "chromium", With::Tls).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn whoever_takes_the_port_gets_no_credential_over_tls_in_firefox() {
-    play_in_full("taken", "firefox", With::Tls).await;
+    play("taken", "firefox", With::Tls).await;
 }
 
 #[tokio::test]
@@ -168,7 +169,8 @@ async fn whoever_passes_our_proof_on_gets_no_credential_in_chromium() {
     play("relayed", "chromium", With::Nothing).await;
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn whoever_passes_our_proof_on_gets_no_credential_in_firefox() {
-    play_in_full("relayed", "firefox", With::Nothing).await;
+    play("relayed", "firefox", With::Nothing).await;
 }

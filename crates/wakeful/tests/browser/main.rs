@@ -15,4 +15,5 @@ mod hostile;
 mod house;
 mod pictures;
 mod security;
+mod tls;
 mod truths;

@@ -22,7 +22,10 @@ use harness::{Dice, House, delivery, eventually};
 use hyper_util::service::TowerToHyperService;
 use reqwest::Client;
 use serde_json::{Value, json};
-use server::listen::{Tls, listen};
+use server::{
+    crowd::Bounds,
+    listen::{Tls, TlsMin, listen},
+};
 use tokio::net::TcpListener;
 use unsynced::Unsynced;
 
@@ -81,16 +84,21 @@ impl Receiver {
         let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("ca.pem"), &cert).unwrap();
-        let tls = Tls::from_pem(cert.as_bytes(), key.as_bytes()).unwrap();
+        let oldest = TlsMin::default();
+        let tls = Tls::from_pem_since(oldest, cert.as_bytes(), key.as_bytes()).unwrap();
         let calls = Calls::default();
         let app = Router::new()
             .route("/in", post(receive))
             .with_state(Arc::clone(&calls));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let greet = move |_: &_| TowerToHyperService::new(app.clone());
+        let greet = move |_: &_, _: &_| TowerToHyperService::new(app.clone());
+        let (bounds, origin) = (Bounds::new(Bounds::MOST, Bounds::MOST), |_: &_| None);
         let end = std::future::pending();
-        tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
+        tokio::spawn(async move {
+            let (tls, grace) = (Some(tls), Duration::ZERO);
+            listen(bounds, listener, tls, origin, greet, end, grace).await
+        });
         Receiver {
             calls,
             address,

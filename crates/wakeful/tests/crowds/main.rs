@@ -6,6 +6,7 @@
 mod harness;
 
 mod bodies;
+mod cookie;
 mod crowd;
 mod reading;
 mod relay;

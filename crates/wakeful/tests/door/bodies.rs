@@ -91,6 +91,28 @@ async fn a_key_that_appears_twice_at_any_depth_is_malformed() {
 }
 
 #[tokio::test]
+async fn a_refusal_never_repeats_a_secret_that_was_sent_as_a_field_s_name() {
+    let (house, ann) = House::start().await;
+    let key = house.key("a");
+    let twice = format!(r#"{{"{key}":1,"{key}":2}}"#);
+    let nested = format!(r#"{{"details":{{"a":[{twice}]}}}}"#);
+    for body in [&twice, &nested] {
+        let answer = house.post_text(DELIVER, &key, body.clone()).await;
+        answer.is_problem(400, "duplicate_key", None);
+        assert!(!answer.text().contains(&key), "{}", answer.text());
+    }
+    let unknown = format!(r#"{{"name":"bob","{ann}":1}}"#);
+    for (path, body, code) in [
+        ("/api/v1/users", unknown, "unknown_field"),
+        ("/api/v1/users", twice.replace(&key, &ann), "duplicate_key"),
+    ] {
+        let answer = house.post_text(path, &ann, body).await;
+        assert_eq!(answer.json()["code"], code, "{}", answer.text());
+        assert!(!answer.text().contains(&ann), "{}", answer.text());
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_sent_as_json_is_not_read() {
     let (house, _) = House::start().await;
     let key = house.key("a");

@@ -90,6 +90,7 @@ async fn a_field_with_an_unacceptable_value_is_refused_by_name() {
     }
     for field in ["agent_id", "provider", "headline", "summary"] {
         table.push((field, json!(""), "empty_field"));
+        table.push((field, json!(" \t\n\u{a0}"), "empty_field"));
     }
     for (field, value, code) in table {
         let answer = house

@@ -176,7 +176,7 @@ impl Dice {
 
 /// One provider for TLS in the whole test program.
 pub fn install_tls() {
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let _ = server::tls::provider().install_default();
 }
 
 impl House {

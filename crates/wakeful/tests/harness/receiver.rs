@@ -11,7 +11,10 @@ use axum::{
 use hyper_util::service::TowerToHyperService;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::Value;
-use server::listen::{Tls, listen};
+use server::{
+    crowd::Bounds,
+    listen::{Tls, TlsMin, listen},
+};
 use tempfile::TempDir;
 use tokio::{
     net::TcpListener,
@@ -136,11 +139,24 @@ impl Receiver {
             },
         );
         let (certificate, key) = (&identity.certificate, &identity.key);
-        let tls = Tls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
-        let greet = move |_: &_| TowerToHyperService::new(service.clone());
+        let oldest = TlsMin::default();
+        let tls = Tls::from_pem_since(oldest, certificate.as_bytes(), key.as_bytes()).unwrap();
+        let greet = move |_: &_, _: &_| TowerToHyperService::new(service.clone());
         let (open, closed) = oneshot::channel::<()>();
         let end = async move { _ = closed.await };
-        tokio::spawn(async move { listen(listener, Some(tls), greet, end, Duration::ZERO).await });
+        let (bounds, origin) = (Bounds::new(Bounds::MOST, Bounds::MOST), |_: &_| None);
+        tokio::spawn(async move {
+            listen(
+                bounds,
+                listener,
+                Some(tls),
+                origin,
+                greet,
+                end,
+                Duration::ZERO,
+            )
+            .await
+        });
         Receiver {
             port,
             identity,

@@ -73,6 +73,14 @@ impl Browser {
         assert_eq!(self.token.len(), 64);
     }
 
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         let request = self.http.get(format!("{}{path}", self.address));
         let request = request

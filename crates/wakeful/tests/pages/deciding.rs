@@ -398,3 +398,30 @@ async fn a_link_to_another_port_of_this_server_is_shown_and_is_no_link() {
     assert!(page.contains("href=\"https://a.example/\""), "{page}");
     assert!(page.contains(&format!("href=\"{own}/trail\"")), "{page}");
 }
+
+#[tokio::test]
+async fn what_cannot_be_seen_is_pointed_out_alike_and_each_text_has_its_own_direction() {
+    let scene = scene().await;
+    let texts = json!({ "headline": "Pay\u{202e} now", "summary": "Pay\u{202e} now" });
+    let id = scene.house.deliver(&scene.key, "a", texts.clone()).await;
+    scene.house.deliver(&scene.key, "a", texts).await;
+    let shown = |page: &str| page.matches(">U+202E</span> now").count();
+    // The row's label, its link and its summary, of each of the two.
+    let inbox = scene.ann.page("/").await;
+    assert_eq!(shown(&inbox), 6, "{inbox}");
+    assert!(
+        inbox.contains("<p class=\"summary\" dir=\"auto\">"),
+        "{inbox}"
+    );
+    // The headline, the summary, and the other item among the earlier ones.
+    let item = scene.ann.page(&format!("/items/{id}")).await;
+    assert!(shown(&item) >= 2, "{item}");
+    assert!(item.contains("<h1 dir=\"auto\">Pay"), "{item}");
+    assert!(item.contains("<p class=\"lead\" dir=\"auto\">"), "{item}");
+    for page in [inbox, item] {
+        assert!(
+            !page.contains('\u{202e}') && !page.contains('\u{fffd}'),
+            "{page}"
+        );
+    }
+}

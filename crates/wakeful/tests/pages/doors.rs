@@ -275,3 +275,40 @@ async fn a_viewer_who_tries_to_answer_is_refused_and_on_the_trail() {
     let pending = scene.house.response(&scene.key, &id).await;
     assert_eq!(pending["status"], "pending");
 }
+
+/// Whoever had taken our port would be sent the cookie and the page key.
+#[tokio::test]
+async fn no_page_loads_itself_again() {
+    let (house, _) = House::start().await;
+    let key = house.key("a");
+    let id = house.deliver(&key, "a", json!({})).await;
+    let ann = Browser::of(&house, "ann").await;
+    // Enough that the verification still runs when its page is looked at.
+    for _ in 0..300 {
+        house.deliver(&key, "a", json!({})).await;
+    }
+    ann.done("/trail/verify", &[], "/trail/verify").await;
+    let item = format!("/items/{id}");
+    for path in [
+        "/trail/verify",
+        "/",
+        "/done",
+        &item,
+        "/next",
+        "/agents",
+        "/connect",
+        "/trail",
+        "/webhooks",
+        "/people",
+        "/settings",
+        "/you",
+        "/sign-in",
+        "/setup/x",
+        "/nothing",
+    ] {
+        let answer = ann.get(path).await;
+        assert_eq!(answer.header("refresh"), None, "{path}");
+        let page = answer.text().to_lowercase();
+        assert!(!page.contains("http-equiv"), "{path}: {page}");
+    }
+}

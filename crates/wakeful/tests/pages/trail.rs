@@ -88,10 +88,10 @@ async fn verified(ann: &Browser) -> String {
     ann.done("/trail/verify", &[], "/trail/verify").await;
     loop {
         let page = ann.page("/trail/verify").await;
-        if !page.contains("http-equiv=\"refresh\"") {
+        if !page.contains("<progress") {
             return page;
         }
-        assert!(page.contains("<progress"), "{page}");
+        assert!(page.contains("See how far it is"), "{page}");
     }
 }
 
@@ -185,6 +185,9 @@ async fn the_trail_is_searched_by_stream_event_actor_text_and_day() {
     let ann = Browser::of(&house, "ann").await;
     let today = house.get("/api/v1/trail?limit=1", &token).await.json();
     let today = today["entries"][0]["time"].as_str().unwrap()[..10].to_owned();
+    let page = ann.page("/trail?from=banana&to=2026-01-31").await;
+    assert!(page.contains("“banana” is not a day"), "{page}");
+    assert_eq!(page.matches("is not a day").count(), 1);
     let received = "delivery received";
     for (query, found) in [
         ("stream=agent/a", vec![received, "delivery answered"]),

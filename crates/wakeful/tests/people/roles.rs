@@ -4,31 +4,6 @@ use serde_json::{Value, json};
 
 use crate::harness::{House, eventually};
 
-#[tokio::test]
-async fn someone_suspended_while_their_answer_arrives_has_not_answered() {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let (house, _) = House::start().await;
-    let (bob, key) = (house.user("bob", "reviewer"), house.key("a"));
-    let id = house.deliver(&key, "a", json!({})).await;
-    let address = house.address();
-    let host = address.trim_start_matches("http://");
-    let mut connection = tokio::net::TcpStream::connect(host).await.unwrap();
-    let body = r#"{"status":"approved"}"#;
-    let head = format!(
-        "POST /api/v1/inbox/{id}/respond HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
-         Authorization: Bearer {bob}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{{",
-        body.len()
-    );
-    connection.write_all(head.as_bytes()).await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    house.json(&["user", "suspend", "bob"]);
-    connection.write_all(&body.as_bytes()[1..]).await.unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
-    assert_eq!(house.response(&key, &id).await["status"], "pending");
-}
-
 /// Method, path and body of something only an owner may do.
 fn administration() -> Vec<(&'static str, String, Option<Value>)> {
     vec![

@@ -15,11 +15,9 @@ async fn made_up_names_from_a_shared_address_lock_nobody_out() {
 }
 
 /// Half a minute, as long as that takes.
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn half_a_minute_of_tries_from_a_shared_address_keeps_nobody_out_for_long() {
-    if std::env::var_os("WAKEFUL_TEST_FULL").is_none() {
-        return;
-    }
     let (house, _) = house().await;
     let office = Door::new(&house, Some(OFFICE));
     let started = std::time::Instant::now();

@@ -9,3 +9,4 @@ mod door;
 mod flood;
 mod lockouts;
 mod mark;
+mod often;

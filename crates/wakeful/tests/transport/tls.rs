@@ -8,7 +8,7 @@ use std::{
 
 use reqwest::{Certificate, Client, Version};
 use rustls::{
-    AlertDescription, ClientConfig, ClientConnection, ProtocolVersion, RootCertStore,
+    AlertDescription, ClientConfig, ClientConnection, NamedGroup, ProtocolVersion, RootCertStore,
     SupportedProtocolVersion,
     pki_types::{CertificateDer, pem::PemObject as _},
     version::{TLS12, TLS13},
@@ -81,6 +81,30 @@ fn ask(
     Ok(tls.protocol_version().unwrap())
 }
 
+/// The exchange of keys that a client gets which offers these, the first first.
+fn exchanged(house: &House, offered: &[NamedGroup]) -> NamedGroup {
+    let mut provider = server::tls::provider();
+    let place = |group: NamedGroup| offered.iter().position(|offered| *offered == group);
+    provider
+        .kx_groups
+        .retain(|group| place(group.name()).is_some());
+    provider.kx_groups.sort_by_key(|group| place(group.name()));
+    let mut roots = RootCertStore::empty();
+    let trusted = CertificateDer::from_pem_file(house.data().join("cert.pem")).unwrap();
+    roots.add(trusted).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let mut tls = ClientConnection::new(Arc::new(config), name).unwrap();
+    let address = house.address();
+    let mut tcp = TcpStream::connect(address.trim_start_matches("https://")).unwrap();
+    tls.complete_io(&mut tcp).unwrap();
+    tls.negotiated_key_exchange_group().unwrap().name()
+}
+
 /// How curl, whose TLS is not ours, ends if it offers nothing newer than this.
 fn curl(house: &House, newest: &str) -> Option<i32> {
     let output = std::process::Command::new("curl")
@@ -103,6 +127,15 @@ async fn a_client_that_offers_only_tls_1_2_is_served_unless_1_3_is_demanded() {
         assert_eq!(ask(&house, &[&TLS13]), Ok(ProtocolVersion::TLSv1_3));
         assert_eq!(ask(&house, &[&TLS12, &TLS13]), Ok(ProtocolVersion::TLSv1_3));
         assert_eq!([curl(&house, "1.2"), curl(&house, "1.3")], [Some(0); 2]);
+    }
+}
+
+#[tokio::test]
+async fn whoever_offers_the_exchange_that_outlasts_quantum_computers_first_gets_it() {
+    use NamedGroup::{X25519, X25519MLKEM768};
+    let (house, _, _) = start().await;
+    for offered in [&[X25519MLKEM768][..], &[X25519MLKEM768, X25519], &[X25519]] {
+        assert_eq!(exchanged(&house, offered), offered[0]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: WACP through years of faults in seconds.
+//! `cargo xtask sim`: WACP, or the engine, through years of faults in seconds.
 
 use std::ffi::OsString;
 
@@ -7,8 +7,8 @@ use crate::{failure::Result, place, step::run as run_program};
 
 pub const COMMAND: Command = Command {
     name: "sim",
-    usage: "[--model] [--seed N] [--steps M]",
-    about: "play WACP with faults and check it; one seed, or many until M orders are given",
+    usage: "[--model | --engine] [--break NAME] [--seed N] [--steps M]",
+    about: "play WACP, or the engine, with faults and check it; one seed, or many until M steps",
     run,
 };
 

@@ -33,6 +33,17 @@ struct Plan {
     filter: Option<String>,
 }
 
+impl Plan {
+    /// What builds the tests that only the full run has: any other run neither
+    /// lists nor counts them.
+    fn features(&self) -> &'static [&'static str] {
+        match self.full {
+            true => &["--features", "wakeful/full"],
+            false => &[],
+        }
+    }
+}
+
 fn run(arguments: &[OsString]) -> Result<()> {
     let plan = plan(arguments)?;
     let tools = tools::ensure()?;
@@ -40,7 +51,7 @@ fn run(arguments: &[OsString]) -> Result<()> {
         step(name, || run_program(&mut place::cargo(arguments)))?;
     }
     let list = place::target()?.join("test-list.txt");
-    step("list of tests", || list_tests(&list))?;
+    step("list of tests", || list_tests(&plan, &list))?;
     let mut tally = Tally::default();
     let result = step("cargo test", || {
         let result;
@@ -63,9 +74,9 @@ const CHECKS: &[(&str, &[&str])] = &[
             "--workspace",
             "--all-targets",
             "--locked",
-            // Those tests are run by `cargo xtask samples` alone, and lint like all.
+            // Tests that only `cargo xtask samples` or a full run has lint like all.
             "--features",
-            "wakeful/samples",
+            "wakeful/samples,wakeful/full",
             "--",
             "-D",
             "warnings",
@@ -82,12 +93,14 @@ const CHECKS: &[(&str, &[&str])] = &[
 
 /// Writes down which tests there are, with cargo's lines that say whose. Both of
 /// its streams go into one file, in the order in which they are written.
-fn list_tests(list: &Path) -> Result<()> {
+fn list_tests(plan: &Plan, list: &Path) -> Result<()> {
     let failed = |error: io::Error| Failure::Step(format!("{}: {error}", list.display()));
     let file = fs::File::create(list).map_err(failed)?;
     // All test programs; rustdoc would take longer than they do together.
-    let mut command = place::cargo(&["test", "--workspace", "--locked", "--tests", "--", "--list"]);
+    let mut command = place::cargo(&["test", "--workspace", "--locked", "--tests"]);
     command
+        .args(plan.features())
+        .args(["--", "--list"])
         // Cargo's lines are read as they are by default.
         .env("CARGO_TERM_COLOR", "never")
         .env("CARGO_TERM_QUIET", "false")
@@ -102,6 +115,7 @@ fn tests(plan: &Plan, tools: &Tools, list: &Path) -> std::process::Command {
     // All crates are run even if one fails, or the sum would not be one.
     let mut command = place::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     command
+        .args(plan.features())
         .args(&plan.filter)
         .env("WAKEFUL_TEST_PYTHON", &tools.python)
         .env("WAKEFUL_TEST_SCHEMATHESIS", &tools.schemathesis)

@@ -338,10 +338,16 @@ async function undo() {
   const item = $(".item");
   $(`.row button[name="undo"][value="${CSS.escape(one.id)}"]`)?.replaceWith("It waits for an answer.");
   if (left.has(one.id)) left.get(one.id)();
-  else if (item?.dataset.id === one.id) return location.reload();
+  else if (item?.dataset.id === one.id) return tellThere("Taken back", () => location.reload());
   else if ($("#list")) await refresh();
-  else if (item && !writes()) { location.href = `/items/${one.id}`; return; }
+  else if (item && !writes()) return tellThere("Taken back", () => { location.href = `/items/${one.id}`; });
   showHeld("Taken back");
+}
+
+// Says it on the page that comes next.
+function tellThere(words, go) {
+  keep("told", [words]);
+  go();
 }
 
 // What the server says is held: after a form, or after many.
@@ -353,7 +359,9 @@ function findHeld() {
   for (const button of all('.row button[name="undo"]')) {
     hold(button.value, $(".head", button.closest(".row")).textContent, button.dataset.verdict, Date.parse(button.dataset.until));
   }
-  showHeld();
+  const [told] = kept("told");
+  keep("told", []);
+  showHeld(told);
 }
 document.addEventListener("submit", ({ target }) => {
   const action = target.getAttribute("action") ?? "";
@@ -804,7 +812,7 @@ function tell(id, kind, data) {
 
 // Reads the stream once, from where the last one ended.
 async function listen(signal) {
-  const headers = last ? { "last-event-id": last } : {};
+  const headers = { "wakeful-form": token, ...(last && { "last-event-id": last }) };
   const response = await request("/api/v1/events", { headers, signal, cache: "no-store" });
   if (!response.ok) { response.body?.cancel(); return response.status; }
   // To the second, and not for less than a few.
@@ -869,7 +877,7 @@ if (token) {
 
 // Another page of this server, or nothing if there is none to be had.
 async function load(address) {
-  const response = await request(address).catch(() => null);
+  const response = await request(address, { headers: { "wakeful-form": token } }).catch(() => null);
   if (!response) { toast("No connection."); return null; }
   const next = new DOMParser().parseFromString(page.createHTML(await response.text()), "text/html");
   if (meta("session", next) !== meta("session")) { signedOut(); return null; }
@@ -1098,7 +1106,9 @@ function help() {
       dt.append(kbd);
       const dd = document.createElement("dd");
       dd.textContent = what;
-      list.append(dt, dd);
+      const pair = document.createElement("div");
+      pair.append(dt, dd);
+      list.append(pair);
     }
     const close = document.createElement("button");
     close.textContent = "Close";

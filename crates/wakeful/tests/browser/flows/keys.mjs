@@ -45,6 +45,12 @@ await flow("keys", async (stage) => {
   const help = page.getByRole("dialog");
   await help.waitFor();
   await focusShows(page, "in the help");
+  const usual = page.viewportSize();
+  await page.setViewportSize({ width: 1200, height: 800 });
+  holds(await help.evaluate((box) => box.scrollHeight <= box.clientHeight), "the help needs no scrolling in a window of 1200 by 800");
+  const tops = await page.locator("form.controls[role=search]").evaluate((form) => [form.querySelector("#q"), form.querySelector("button")].map((one) => Math.round(one.getBoundingClientRect().top)));
+  same(tops[0], tops[1], "there the filters are on one line");
+  await page.setViewportSize(usual);
   await press("a");
   same((await heads(page)).length, 24, "behind the help no key answers");
   await press("Escape");
@@ -208,6 +214,8 @@ await flow("keys", async (stage) => {
   await press("u");
   await page.waitForURL(`**/items/${newest[3]}`);
   same((await response(newest[3])).status, "pending", "u on the next leads back to what it undoes");
+  await toast.getByText("Taken back").waitFor();
+  holds(true, "and what came of it is said there");
   await page.getByLabel("Feedback").fill("Not this one");
   await press("Escape", "r");
   await page.waitForURL(`**/items/${newest[4]}`);

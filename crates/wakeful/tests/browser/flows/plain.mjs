@@ -56,7 +56,7 @@ await flow("plain", async (stage) => {
     await page.waitForURL("**/you");
     if (size === WIDE) {
       await page.locator("#new").fill("without any script");
-      await page.getByRole("button", { name: "Keep it" }).click();
+      await page.getByRole("button", { name: "Set password" }).click();
       await page.getByText("Your password was set.").waitFor();
       await page.getByRole("link", { name: "To the inbox" }).click();
       await page.waitForURL(inbox);
