@@ -367,7 +367,8 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
 
 pub(crate) fn check_agent_id(agent_id: &str, field: &'static str) -> Result<(), Rejection> {
     let fits = AGENT_ID_CHARS.contains(&agent_id.chars().count());
-    match fits && !agent_id.chars().any(char::is_control) {
+    let is_blank = agent_id.trim().is_empty();
+    match fits && !is_blank && !agent_id.chars().any(char::is_control) {
         true => Ok(()),
         false => Err(Rejection::BadAgentId { field }),
     }

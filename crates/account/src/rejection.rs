@@ -28,7 +28,9 @@ pub enum Rejection {
     NoSuchSession(String),
     #[error("An agent needs an owner. Create a user first: wakeful user create NAME.")]
     NoOwner,
-    #[error("An agent id has 1 to 128 characters and none of them is a control character.")]
+    #[error(
+        "An agent id has 1 to 128 characters, not only blanks, and none of them is a control character."
+    )]
     BadAgentId { field: &'static str },
     #[error("There is no agent \"{0}\".")]
     NoSuchAgent(String),

@@ -39,6 +39,8 @@ pub enum Break {
     CallbackForHeld,
     /// Deciding: who was suspended may still answer.
     SuspendedAnswers,
+    /// Deciding: who came with a token that was replaced meanwhile may still answer.
+    ReplacedTokenAnswers,
     /// Deciding: a revoked key still delivers.
     RevokedKeyDelivers,
     /// Deciding: an answered delivery times out.
@@ -66,6 +68,7 @@ impl Break {
         Break::NoCallbackAfterHold,
         Break::CallbackForHeld,
         Break::SuspendedAnswers,
+        Break::ReplacedTokenAnswers,
         Break::RevokedKeyDelivers,
         Break::TimesOutAnswered,
         Break::ClockGoesBack,
@@ -89,6 +92,7 @@ impl Break {
             Break::NoCallbackAfterHold => "no-callback-after-hold",
             Break::CallbackForHeld => "callback-for-held",
             Break::SuspendedAnswers => "suspended-answers",
+            Break::ReplacedTokenAnswers => "replaced-token-answers",
             Break::RevokedKeyDelivers => "revoked-key-delivers",
             Break::TimesOutAnswered => "times-out-answered",
             Break::ClockGoesBack => "clock-goes-back",

@@ -23,6 +23,7 @@ use wake::{
 use super::{
     counts::Counts,
     item::{Callback, Hold, Item, status, verdict},
+    orders,
     people::Accounts,
 };
 
@@ -228,6 +229,16 @@ impl Model {
             .ok_or(Refusal::PersonGone)
     }
 
+    /// The token they came with must still be theirs.
+    fn decides(&self, person: &Person) -> Result<(), Refusal> {
+        self.may(person.name(), Role::Reviewer)?;
+        let known = self.accounts.people.get(person.name());
+        known
+            .filter(|known| known.token == orders::token_of(person.name()))
+            .map(drop)
+            .ok_or(Refusal::PersonGone)
+    }
+
     /// The first answer stands, and a held one keeps others out.
     fn refuse_unless_open(item: &Item, name: &str) -> Result<(), Rejection> {
         if let Some(by) = item.answered_by.clone() {
@@ -244,7 +255,7 @@ impl Model {
     }
 
     fn respond(&mut self, person: &Person, id: Uuid, request: &Request) -> Result<Reply, Refusal> {
-        self.may(person.name(), Role::Reviewer)?;
+        self.decides(person)?;
         let at = self.find(id)?;
         Model::refuse_unless_open(&self.items[at], person.name())?;
         let verdict = request.answer.verdict;
@@ -287,7 +298,7 @@ impl Model {
     }
 
     fn undo(&mut self, person: &Person, id: Uuid) -> Result<Reply, Refusal> {
-        self.may(person.name(), Role::Reviewer)?;
+        self.decides(person)?;
         let at = self.find(id)?;
         let is_own = |hold: &Hold| hold.by == person.name();
         if !self.items[at].hold.as_ref().is_some_and(is_own) {

@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use account::{Command as Ask, KeyKind, Presented, Rate, Reviewer, Role, State, command::NewKey};
+use account::{
+    Command as Ask, KeyKind, Presented, Rate, Reviewer, Role, State, command::NewKey,
+    secret::SecretHash,
+};
 use engine::{
     Command,
     command::{Attempt, Deliver},
@@ -55,8 +58,13 @@ fn user(name: &str, role: Role) -> Ask {
         name: name.to_owned(),
         role: Some(role),
         token_id: format!("tok_{name}"),
-        token_hash: Hash::of("sim", &[name.as_bytes()]).0,
+        token_hash: token_of(name),
     }
+}
+
+/// The token by which somebody was recognised; they may have another one now.
+pub fn token_of(name: &str) -> SecretHash {
+    Hash::of("sim", &[name.as_bytes()]).0
 }
 
 fn allow() -> Ask {
@@ -123,7 +131,7 @@ fn person(dice: &mut Dice) -> Person {
 }
 
 fn recognised(dice: &mut Dice, name: &str) -> Person {
-    let presented = Presented::Token(Hash::of("sim", &[name.as_bytes()]).0);
+    let presented = Presented::Token(token_of(name));
     let reviewer = Reviewer::recognise(&EARLIER, presented, Micros(0));
     let channel = dice.pick(&[Channel::Api, Channel::Page, Channel::Terminal]);
     Person::new(reviewer.expect("everybody was an owner once"), channel)
@@ -274,8 +282,8 @@ fn administer(dice: &mut Dice, model: &Model, now: Micros) -> Ask {
     let fresh = format!("key_{}", model.size);
     match dice.roll(26) {
         0 => Ask::CreateUser {
-            token_id: format!("tok_{}", model.size),
-            token_hash: Hash::of("sim", &[fresh.as_bytes()]).0,
+            token_id: format!("tok_{name}_{}", model.size),
+            token_hash: token_of(&name),
             role: dice.pick(&[None, Some(Role::Reviewer), Some(Role::Owner)]),
             name,
         },
@@ -311,7 +319,12 @@ fn administer(dice: &mut Dice, model: &Model, now: Micros) -> Ask {
             kind: dice.pick(&Kind::ALL).as_str().to_owned(),
             days: dice.pick(&[None, Some(1), Some(2), Some(7)]),
         },
-        19..22 => Ask::ResumeUser { name },
+        19..21 => Ask::ResumeUser { name },
+        21 => Ask::IssueToken {
+            token_id: format!("tok_{name}_{}", model.size),
+            token_hash: token_of(dice.pick(&[&fresh, &name, &name])),
+            name,
+        },
         _ => Ask::SetRate {
             keys: dice.pick(&KeyKind::ALL),
             rate: rate(dice),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use account::{
     KeyKind, Rate, Rejection, Role,
     command::{Command, NewKey},
+    secret::SecretHash,
 };
 use engine::Refusal;
 use trail::Micros;
@@ -28,6 +29,7 @@ pub struct Accounts {
 pub struct Person {
     pub role: Role,
     pub active: bool,
+    pub token: SecretHash,
 }
 
 #[derive(Clone, Debug)]
@@ -85,14 +87,29 @@ impl Accounts {
     /// Carries a command out; gives the number of entries that it makes.
     pub fn administer(&mut self, command: &Command, now: Micros) -> Result<u64, Rejection> {
         match command {
-            Command::CreateUser { name, role, .. } => {
+            Command::CreateUser {
+                name,
+                role,
+                token_hash,
+                ..
+            } => {
                 if self.people.contains_key(name) {
                     return Err(Rejection::UserExists(name.clone()));
                 }
                 let role = role.unwrap_or(Role::Reviewer);
-                let person = Person { role, active: true };
+                let person = Person {
+                    role,
+                    active: true,
+                    token: *token_hash,
+                };
                 self.people.insert(name.clone(), person);
                 Ok(2)
+            }
+            Command::IssueToken {
+                name, token_hash, ..
+            } => {
+                self.person(name)?.token = *token_hash;
+                Ok(1)
             }
             Command::SetRole { name, role } => {
                 self.spare_last_owner(name, *role != Role::Owner)?;

@@ -72,11 +72,11 @@ fn read(line: &str) -> Payload {
     }
 }
 
-/// At most so many characters, and never none, which the door refuses.
+/// At most so many characters, and never only blanks, which the door refuses.
 fn cut(text: &str, most: usize) -> String {
     let cut: String = text.chars().take(most).collect();
-    match cut.is_empty() {
-        true => " ".to_owned(),
+    match cut.trim().is_empty() {
+        true => text.chars().take(most - 1).chain(['.']).collect(),
         false => cut,
     }
 }
@@ -147,8 +147,8 @@ struct Agent<'h> {
 
 impl Agent<'_> {
     async fn try_one(&self, number: usize, payload: &Payload) -> Tried {
-        // No agent may have a control character in its name.
-        let seen = payload.content.replace(char::is_control, " ");
+        // No agent may have a control character in its name, or only blanks.
+        let seen = payload.content.replace(char::is_control, ".");
         let agent = cut(&seen, AGENT);
         let key = self.key(&agent).await;
         let mut tried = Tried::default();

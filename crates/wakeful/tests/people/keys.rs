@@ -127,6 +127,7 @@ async fn a_key_that_cannot_be_is_refused() {
         ("bad_agent_id", "agent_id", json!("")),
         ("bad_agent_id", "agent_id", json!("x".repeat(129))),
         ("bad_agent_id", "agent_id", json!("a\nb")),
+        ("bad_agent_id", "agent_id", json!(" \u{a0}")),
         ("wrong_type", "agent_id", json!(1)),
         ("bad_agent_id", "orchestrates", json!(["b", ""])),
         ("too_many_agents", "orchestrates", json!(many)),

@@ -52,9 +52,13 @@ await flow("house", async (stage) => {
       await page.waitForFunction(() => { const bar = document.querySelector("progress"); return bar && bar.value > 0 && bar.value < bar.max; });
       same(loads.length, 2, "the bar moves without the page being loaded again");
     }
-    await page.getByText(/^Verified: \d+ entries/).waitFor();
+    const verified = page.getByText(/^Verified: \d+ entries/);
+    const ask = page.getByRole("link", { name: "See how far it is" });
+    while (!javaScriptEnabled && !(await verified.isVisible())) {
+      await Promise.all([page.waitForEvent("load"), ask.click()]);
+    }
+    await verified.waitFor();
     holds(await page.getByRole("button", { name: "Verify now" }).isVisible(), `and says when it is verified, ${how}`);
-    holds(loads.length > (javaScriptEnabled ? 2 : 3) - 1, `having looked by itself, ${how}`, loads);
   }
 
   // It is exported.
