@@ -1,7 +1,7 @@
 //! What changed, as facts on `account/{owner}` and `admin`.
 
 use serde::{Deserialize, Serialize};
-use trail::{Hash, Micros};
+use trail::{Hash, Micros, Stream};
 
 use crate::{
     bucket::{KeyKind, Rate},
@@ -42,9 +42,6 @@ trail::registry! {
         WebhookSecretSet(WebhookSecretSet) = "webhook_secret_set",
     }
 }
-
-/// The stream an event belongs on when it concerns the whole server.
-pub const ADMIN: &str = "admin";
 
 /// The first entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -306,8 +303,8 @@ impl Event {
     }
 
     /// The stream that this event belongs on.
-    pub fn stream(&self) -> String {
-        let account = |owner: &str| format!("account/{owner}");
+    pub fn stream(&self) -> Stream {
+        let account = Stream::account;
         match self {
             Event::UserCreated(facts) => account(&facts.name),
             Event::RoleSet(facts) => account(&facts.name),
@@ -327,7 +324,7 @@ impl Event {
             Event::KeyExpirySet(facts) => account(&facts.owner),
             Event::KeyRevoked(facts) => account(&facts.owner),
             Event::WebhookSecretSet(facts) => account(&facts.owner),
-            Event::AccessDenied(facts) => facts.stream.clone(),
+            Event::AccessDenied(facts) => Stream::parse(&facts.stream).unwrap_or(Stream::Admin),
             Event::LogStarted(_)
             | Event::LogContinued(_)
             | Event::LogRestored(_)
@@ -336,7 +333,7 @@ impl Event {
             | Event::WebhookRemoved(_)
             | Event::RetentionSet(_)
             | Event::RateSet(_)
-            | Event::AccessFailed(_) => ADMIN.to_owned(),
+            | Event::AccessFailed(_) => Stream::Admin,
         }
     }
 }

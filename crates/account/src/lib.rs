@@ -4,6 +4,7 @@
 //! The whole of it is small and is held in memory; nothing here grows with the
 //! number of deliveries. Secrets never enter: only their hashes do.
 
+mod actor;
 pub mod bucket;
 pub mod command;
 pub mod decide;
@@ -15,6 +16,7 @@ pub mod secret;
 pub mod sign_in;
 pub mod state;
 
+pub use actor::Actor;
 pub use bucket::{Bucket, KeyKind, Rate};
 pub use command::Command;
 pub use decide::decide;

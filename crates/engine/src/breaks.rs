@@ -13,6 +13,10 @@ pub enum Break {
     PublishesEarly,
     /// Writer: memory is kept after a failed commit.
     KeepsMemory,
+    /// Writer: buckets are kept that another process may have emptied.
+    KeepsBuckets,
+    /// Writer: accounts are not advanced by what another process appended.
+    IgnoresNewAccounts,
     /// Writer: timers of a batch are not noted.
     ForgetsTimers,
     /// Writer: retention rules count one day less.
@@ -55,6 +59,8 @@ impl Break {
         Break::TellsBeforeDurable,
         Break::PublishesEarly,
         Break::KeepsMemory,
+        Break::KeepsBuckets,
+        Break::IgnoresNewAccounts,
         Break::ForgetsTimers,
         Break::RetentionEarly,
         Break::SameTime,
@@ -79,6 +85,8 @@ impl Break {
             Break::TellsBeforeDurable => "tells-before-durable",
             Break::PublishesEarly => "publishes-early",
             Break::KeepsMemory => "keeps-memory",
+            Break::KeepsBuckets => "keeps-buckets",
+            Break::IgnoresNewAccounts => "ignores-new-accounts",
             Break::ForgetsTimers => "forgets-timers",
             Break::RetentionEarly => "retention-early",
             Break::SameTime => "same-time",

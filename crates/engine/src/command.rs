@@ -1,6 +1,6 @@
-//! Everything that can be asked of the writer, and what it answers.
+//! Everything that can be asked of the writer, by door, and what it answers.
 
-use account::{Presented, secret::SecretHash};
+use account::{Actor, Presented, secret::SecretHash};
 use inbox::{Person, Request};
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -11,46 +11,92 @@ pub enum Command {
     /// A person asks with this secret, which must still be theirs when it is
     /// decided: a request may be on its way for long.
     By(Presented, Box<Command>),
+    Wake(Wake),
+    Inbox(Inbox),
+    Account(Account),
+}
+
+impl Command {
+    /// A command of whoever presented this secret.
+    pub fn by(presented: Presented, command: impl Into<Command>) -> Command {
+        Command::By(presented, Box::new(command.into()))
+    }
+}
+
+/// Deliveries, their timers, callbacks and content.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all commands are deliveries, and each is boxed on its way to the writer"
+)]
+#[derive(Clone, Debug)]
+pub enum Wake {
     /// An agent delivers with its key.
     Deliver(Deliver),
-    /// A person answers.
+    /// The result of an attempt at a callback.
+    RecordAttempt(Attempt),
+    /// An owner or the operator has a callback sent again.
+    ReplayCallback {
+        actor: Actor,
+        callback: u64,
+        delivery_id: Uuid,
+    },
+    /// The server's own: look at a delivery whose timer is due.
+    Expire { delivery_id: Uuid },
+    /// The server's own: a retention rule is due for these.
+    Erase {
+        delivery_ids: Vec<Uuid>,
+        retention_days: u32,
+    },
+    /// An owner or the operator erases the content of one delivery, rule or none.
+    EraseNow { actor: Actor, delivery_id: Uuid },
+}
+
+/// What a person does with an item.
+#[derive(Clone, Debug)]
+pub enum Inbox {
     Respond {
         person: Person,
         delivery_id: Uuid,
         request: Request,
     },
-    /// A person takes a held answer back.
+    /// Takes back an answer that is still held.
     Undo { person: Person, delivery_id: Uuid },
-    /// A person looks at a delivery.
+    /// Opens an item.
     See { name: String, delivery_id: Uuid },
-    /// A person puts a delivery out of their own sight for a while, or back.
+    /// Hides an item from their own list until a moment, or shows it again.
     Snooze {
         name: String,
         delivery_id: Uuid,
         until: Option<Micros>,
     },
+}
+
+/// People, agents, keys, secrets, and what is recorded about those who ask.
+#[derive(Clone, Debug)]
+pub enum Account {
     /// An owner or the operator administers.
     Administer {
-        actor: String,
+        actor: Actor,
         command: account::Command,
     },
-    /// Someone signs in or out: recorded in their own name.
+    /// Someone signs in or out, or changes what is theirs: recorded in their own
+    /// name.
     Enter { command: account::Command },
-    /// Someone sets their own password, whose hash is already sealed; their
-    /// other sessions end, and with `revoke` their token: it is replaced by this
-    /// one, whose secret nobody was told.
+    /// Someone sets their own password, whose hash is already sealed. Their
+    /// other sessions end. With `revoke` their token is replaced by this one,
+    /// whose secret nobody was told.
     SetPassword {
         name: String,
         keep: Option<String>,
         sealed: Vec<u8>,
         revoke: Option<(String, SecretHash)>,
     },
-    /// The server's own: wrong passwords are counted on after a restart. Already
-    /// sealed.
+    /// The server's own: the counts of wrong passwords, already sealed, so that
+    /// counting goes on after a restart.
     KeepTries { sealed: Vec<u8> },
     /// A new webhook secret for an agent, already sealed.
     SetSecret {
-        actor: String,
+        actor: Actor,
         agent_id: String,
         sealed: Vec<u8>,
     },
@@ -60,39 +106,21 @@ pub enum Command {
         agent_id: String,
         sealed: Vec<u8>,
     },
-    /// An agent goes: its owner says so, or else who administers.
+    /// Removes an agent, as its owner or as an administrator.
     RemoveAgent {
-        actor: String,
+        actor: Actor,
         agent_id: String,
         as_owner: bool,
     },
     /// What passed between a device and its owner's clients.
     RecordRelays(account::event::RelaysCounted),
-    /// What came of an attempt at a callback.
-    RecordAttempt(Attempt),
-    /// A person wants a callback sent again.
-    ReplayCallback {
-        actor: String,
-        callback: u64,
-        delivery_id: Uuid,
-    },
     /// Requests that failed before anyone was recognised.
     RecordFailures { source: String, count: u64 },
     /// Someone who was recognised asked for what is not theirs.
     Deny {
-        actor: String,
-        stream: String,
+        actor: Actor,
         what: String,
         code: String,
-    },
-    /// An owner wants the content of an answered delivery gone, rule or none.
-    EraseNow { actor: String, delivery_id: Uuid },
-    /// The server's own: look at a delivery whose timer is due.
-    Expire { delivery_id: Uuid },
-    /// The server's own: a retention rule is due for these.
-    Erase {
-        delivery_ids: Vec<Uuid>,
-        retention_days: u32,
     },
 }
 
@@ -133,4 +161,22 @@ pub enum Reply {
     },
     Undone,
     Done,
+}
+
+impl From<Wake> for Command {
+    fn from(command: Wake) -> Command {
+        Command::Wake(command)
+    }
+}
+
+impl From<Inbox> for Command {
+    fn from(command: Inbox) -> Command {
+        Command::Inbox(command)
+    }
+}
+
+impl From<Account> for Command {
+    fn from(command: Account) -> Command {
+        Command::Account(command)
+    }
 }

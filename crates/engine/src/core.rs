@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use store::{AccountRow, Batch, BucketRow, EntryQuery, HeadRow, Store, StreamRow};
 use trail::{
-    Checkpoint, Header, Micros, entry,
+    Checkpoint, Header, Micros, Stream, entry,
     merkle::{Fetched, Frontier},
 };
 
@@ -16,6 +16,8 @@ const CACHED: usize = 10_000;
 
 #[derive(Debug)]
 pub struct Core {
+    /// The version of the store that this is of ([`store::Turn::version`]).
+    pub version: u64,
     pub frontier: Frontier,
     pub last_time: Micros,
     pub next_stream: u64,
@@ -33,10 +35,12 @@ impl Core {
     /// damaged tree would otherwise be signed. Cost: a few hundred hashes and
     /// the accounts.
     pub async fn load(store: &dyn Store) -> Result<Core, StartFault> {
-        let head = match store.head().await? {
-            Some(head) => Some(whole_head(store, head).await?),
-            None => None,
-        };
+        if let Some(head) = store.head().await? {
+            mend_head(store, head).await?;
+        }
+        // Nobody appends while it is read.
+        let mut turn = store.turn().await?;
+        let head = store.head().await?;
         let (size, last_time) = head
             .as_ref()
             .map_or((0, Micros(0)), |head| (head.size, head.last_time));
@@ -57,8 +61,8 @@ impl Core {
         let names = store.stream_names().await?;
         let mut agents = Agents::default();
         for (no, name) in &names {
-            if let Some(agent_id) = name.strip_prefix("agent/") {
-                agents.insert(*no, agent_id);
+            if let Some(Stream::Agent(agent_id)) = Stream::parse(name) {
+                agents.insert(*no, &agent_id);
             }
         }
         // Streams of accounts are few and stay; those of agents come and go.
@@ -71,15 +75,17 @@ impl Core {
             ..Default::default()
         };
         let known = read_accounts(store.accounts().await?)?;
-        if known.users.is_empty() && names.iter().any(|(_, name)| name.starts_with("account/")) {
+        let is_account = |name: &str| matches!(Stream::parse(name), Some(Stream::Account(_)));
+        if known.users.is_empty() && names.iter().any(|(_, name)| is_account(name)) {
             let what = "accounts: there are no people, though the log has made some";
             return Err(StartFault::Damaged(what.to_owned()));
         }
         Ok(Core {
+            version: turn.version(),
             frontier,
             last_time,
             next_stream: names.last().map_or(0, |(no, _)| no + 1),
-            streams: store.load(&needs).await?.streams,
+            streams: turn.load(&needs).await?.streams,
             buckets: HashMap::new(),
             accounts: Arc::new(known),
             agents: Arc::new(agents),
@@ -99,16 +105,16 @@ impl Core {
     }
 }
 
-/// The head with the size that was signed and the time of the last entry. One
+/// A head must have the size that was signed and the time of the last entry. One
 /// that says something else is mended: what is signed and hashed decides.
-async fn whole_head(store: &dyn Store, head: HeadRow) -> Result<HeadRow, StartFault> {
+async fn mend_head(store: &dyn Store, head: HeadRow) -> Result<(), StartFault> {
     let damaged = |what: &str| StartFault::Damaged(what.to_owned());
     let signed = Checkpoint::unsigned(&head.note);
     let size = signed
         .ok_or_else(|| damaged("head: not a checkpoint"))?
         .size;
     if size == 0 {
-        return Ok(HeadRow { size, ..head });
+        return Ok(());
     }
     let at = |from: u64, to: u64| EntryQuery {
         from,
@@ -149,19 +155,19 @@ async fn whole_head(store: &dyn Store, head: HeadRow) -> Result<HeadRow, StartFa
             "the kept end of the log was changed; mended from what was signed"
         );
         let mended = Batch {
-            expected_size: size,
-            head: Some(whole.clone()),
+            head: Some(whole),
             ..Default::default()
         };
         store.append(mended).await?;
     }
-    Ok(whole)
+    Ok(())
 }
 
 /// Every stream must end where its row says: the next entry builds on it. Costs a
 /// few look-ups for each agent and person.
 pub async fn check_streams(store: &dyn Store) -> Result<(), StartFault> {
-    let names = store.stream_names().await?;
+    let mut names = store.stream_names().await?;
+    names.retain(|(_, name)| Stream::parse(name).is_some());
     for some in names.chunks(1000) {
         let needs = store::Needs {
             streams: some.iter().map(|(_, name)| name.clone()).collect(),
@@ -172,8 +178,13 @@ pub async fn check_streams(store: &dyn Store) -> Result<(), StartFault> {
     Ok(())
 }
 
+/// Whether a stream's end stays in memory. One of a kind that this version does
+/// not know does not.
 fn is_pinned(stream: &str) -> bool {
-    !stream.starts_with("agent/")
+    matches!(
+        Stream::parse(stream),
+        Some(Stream::Admin | Stream::Account(_))
+    )
 }
 
 /// Accounts from their rows.

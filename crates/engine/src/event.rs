@@ -1,7 +1,11 @@
 //! The events of all streams that this engine knows, in one type.
 
-use trail::registry::Unreadable;
+use trail::{Stream, registry::Unreadable};
 use uuid::Uuid;
+
+/// The one event of accounts that also stands on an agent's stream: it was denied
+/// something.
+const ACCESS_DENIED: &str = "access_denied";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -27,14 +31,23 @@ impl Event {
         }
     }
 
-    pub fn read(event_type: &str, facts: &[u8]) -> Result<Event, Unreadable> {
-        if wake::Event::TYPES.contains(&event_type) {
-            return wake::Event::read(event_type, facts).map(Event::Wake);
+    /// Reads an entry by its stream and its type: streams of another kind may
+    /// have events of the same name.
+    pub fn read(stream: &Stream, event_type: &str, facts: &[u8]) -> Result<Event, Unreadable> {
+        match stream {
+            Stream::Agent(_) if wake::Event::TYPES.contains(&event_type) => {
+                wake::Event::read(event_type, facts).map(Event::Wake)
+            }
+            Stream::Agent(_) if inbox::Event::TYPES.contains(&event_type) => {
+                inbox::Event::read(event_type, facts).map(Event::Inbox)
+            }
+            Stream::Agent(_) if event_type != ACCESS_DENIED => {
+                Err(Unreadable::UnknownType(event_type.to_owned()))
+            }
+            Stream::Agent(_) | Stream::Account(_) | Stream::Admin => {
+                account::Event::read(event_type, facts).map(Event::Account)
+            }
         }
-        if inbox::Event::TYPES.contains(&event_type) {
-            return inbox::Event::read(event_type, facts).map(Event::Inbox);
-        }
-        account::Event::read(event_type, facts).map(Event::Account)
     }
 
     /// The deliveries whose rows it changes.

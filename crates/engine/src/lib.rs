@@ -21,6 +21,7 @@ mod decide;
 pub mod event;
 pub mod keys;
 pub mod look;
+mod news;
 mod project;
 pub mod proof;
 mod random;
@@ -137,7 +138,11 @@ impl Engine {
     }
 
     /// Sends a command to the writer. An answer means that it is durable.
-    pub async fn submit(&self, command: Command) -> Result<Reply, Refusal> {
+    pub async fn submit(&self, command: impl Into<Command>) -> Result<Reply, Refusal> {
+        self.ask(command.into()).await
+    }
+
+    async fn ask(&self, command: Command) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();
         let job = writer::Job::Command {
             command: Box::new(command),
@@ -169,6 +174,21 @@ impl Engine {
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+}
+
+/// Why a batch was not written. Nothing of it was, unless the store cannot tell:
+/// then the next turn finds out.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitFault {
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error("the batch could not be sealed")]
+    Unsealed,
+    #[error("the state could not be loaded: {0}")]
+    Load(#[from] StartFault),
+    /// What another process has written cannot follow what this one knows.
+    #[error("the log has moved: {0}")]
+    Moved(String),
 }
 
 /// Why an engine could not start.

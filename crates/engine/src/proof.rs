@@ -9,7 +9,7 @@ use std::{
 
 use store::{EntryQuery, EntryRef, EntryRow, HeadRow, LogEnd, PartRow, Store};
 use trail::{
-    Checkpoint, Hash, Header, Keyring, Micros, Reason, Receipt, Verifier, VerifierKey,
+    Checkpoint, Hash, Header, Keyring, Micros, Reason, Receipt, Stream, Verifier, VerifierKey,
     digest::{Digests, StoredEntry, StoredPart},
     erasure::CONTENT_ERASED,
     export::{ExportEntry, ExportPart, ExportWriter},
@@ -446,7 +446,10 @@ impl Reading<'_> {
         if !is_erasure && header.parts.len() == entry.parts.len() + 1 {
             return;
         }
-        let Ok(event) = Event::read(&header.event_type, entry.facts) else {
+        let Some(stream) = Stream::parse(&header.stream) else {
+            return;
+        };
+        let Ok(event) = Event::read(&stream, &header.event_type, entry.facts) else {
             return;
         };
         let about = match &event {

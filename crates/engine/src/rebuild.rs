@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use store::{CallbackRow, EntryQuery, Loaded, Needs, Store, StreamRow};
-use trail::Header;
+use trail::{Header, Stream, registry::Unreadable};
 use uuid::Uuid;
 use wake::event::Outcome;
 
@@ -21,10 +21,7 @@ pub enum RebuildFault {
     #[error(transparent)]
     Store(#[from] store::Error),
     #[error("entry {position}: {source}")]
-    Unreadable {
-        position: u64,
-        source: trail::registry::Unreadable,
-    },
+    Unreadable { position: u64, source: Unreadable },
     #[error("entry {0} has no readable header")]
     Header(u64),
 }
@@ -108,17 +105,19 @@ pub async fn rebuild(
         let mut needs = Needs::default();
         for entry in &entries {
             let header = Header::read(&entry.header).ok_or(RebuildFault::Header(entry.position))?;
-            let event = Event::read(&header.event_type, &entry.facts).map_err(|source| {
-                RebuildFault::Unreadable {
-                    position: entry.position,
-                    source,
-                }
+            let name = names.get(&entry.stream).cloned().unwrap_or_default();
+            let event = match Stream::parse(&name) {
+                Some(stream) => Event::read(&stream, &header.event_type, &entry.facts),
+                None => Err(Unreadable::UnknownType(header.event_type.to_string())),
+            };
+            let event = event.map_err(|source| RebuildFault::Unreadable {
+                position: entry.position,
+                source,
             })?;
             needs.deliveries.extend(event.deliveries());
             if let Event::Inbox(inbox::Event::DeliveryAnswered(_)) = &event {
                 needs.callbacks.push(entry.position);
             }
-            let name = names.get(&entry.stream).cloned().unwrap_or_default();
             if !needs.streams.contains(&name) {
                 needs.streams.push(name.clone());
             }

@@ -39,6 +39,15 @@ impl Signers {
     }
 }
 
+impl Signers {
+    /// Forgets all of them: another process may have changed some.
+    pub fn forget_all(&self) {
+        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        kept.changes += 1;
+        kept.by_agent.clear();
+    }
+}
+
 impl Shared {
     /// What signs for an agent: its current webhook secret, if it has one.
     pub async fn signer(&self, agent_id: &str) -> store::Result<Option<Arc<Signer>>> {

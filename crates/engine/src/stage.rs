@@ -8,12 +8,12 @@ use std::{
     sync::Arc,
 };
 
-use account::Bucket;
+use account::{Actor, Bucket};
 use store::{
     Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow,
     SubtreeRow,
 };
-use trail::{Checkpoint, Draft, Hash, Micros, Part, entry::FACTS, merkle};
+use trail::{Checkpoint, Draft, Hash, Micros, Part, Stream, entry::FACTS, merkle};
 use uuid::Uuid;
 
 use crate::{
@@ -89,16 +89,17 @@ impl<'a> Stage<'a> {
     /// Puts an event on the trail. Every change has its own, later time.
     pub fn record(
         &mut self,
-        stream: &str,
-        actor: &str,
+        stream: &Stream,
+        actor: &Actor,
         event: impl Into<Event>,
         content: Vec<(&'static str, Vec<u8>)>,
     ) -> Result<(u64, Micros), Unsealed> {
         let event = event.into();
+        let name = stream.name();
         let step = i64::from(!breaks::is_on(Break::SameTime));
         let time = self.now.max(Micros(self.core.last_time.0 + step));
         let position = self.core.frontier.size();
-        let (no, head, next_seq, last) = self.touch_stream(stream);
+        let (no, head, next_seq, last) = self.touch_stream(stream, &name);
         let has_content = !content.is_empty();
         let facts = Part {
             name: Cow::Borrowed(FACTS),
@@ -114,10 +115,10 @@ impl<'a> Stage<'a> {
             });
         }
         let draft = Draft {
-            stream: stream.to_owned(),
+            stream: name.into_owned(),
             id: self.core.random.entry_id(time, &self.shared.entropy)?,
             time,
-            actor: actor.to_owned(),
+            actor: actor.name().into_owned(),
             event_type: event.event_type(),
             local: None,
             parts,
@@ -147,7 +148,8 @@ impl<'a> Stage<'a> {
             parts,
         });
         let core = &mut *self.core;
-        let row = core.streams.get_mut(stream).expect("it was touched");
+        let row = core.streams.get_mut(&draft.stream);
+        let row = row.expect("it was touched");
         row.head = Some(sealed.entry_hash);
         row.next_seq += 1;
         row.last = Some(position);
@@ -184,22 +186,26 @@ impl<'a> Stage<'a> {
     /// The end of a stream, which is among those to write: its number, its head,
     /// the number of its next entry and where its last one is. It begins here if
     /// there is none.
-    fn touch_stream(&mut self, name: &str) -> (u64, Option<Hash>, u64, Option<u64>) {
+    fn touch_stream(
+        &mut self,
+        stream: &Stream,
+        name: &str,
+    ) -> (u64, Option<Hash>, u64, Option<u64>) {
         if !self.touched_streams.contains(name) {
             self.touched_streams.insert(name.to_owned());
-            self.begin_stream(name);
+            self.begin_stream(stream, name);
         }
         let row = &self.core.streams[name];
         (row.no, row.head, row.next_seq, row.last)
     }
 
-    fn begin_stream(&mut self, name: &str) {
+    fn begin_stream(&mut self, stream: &Stream, name: &str) {
         if self.core.streams.contains_key(name) {
             return;
         }
         let no = self.core.next_stream;
         self.core.next_stream += 1;
-        if let Some(agent_id) = name.strip_prefix("agent/") {
+        if let Stream::Agent(agent_id) = stream {
             Arc::make_mut(&mut self.core.agents).insert(no, agent_id);
         }
         let row = StreamRow {
@@ -240,8 +246,8 @@ impl<'a> Stage<'a> {
     }
 
     /// The stream on which a delivery lives.
-    pub fn stream_of(&self, stream: u64) -> String {
-        format!("agent/{}", self.core.agents.id(stream))
+    pub fn stream_of(&self, stream: u64) -> Stream {
+        Stream::agent(&self.core.agents.id(stream))
     }
 
     /// Everything to write, with the signed head that ends it; `None` if nothing changed.
@@ -272,7 +278,6 @@ impl<'a> Stage<'a> {
                 note,
             });
         }
-        batch.expected_size = self.first;
         batch.streams = touched_streams
             .iter()
             .filter_map(|name| core.streams.get(name))

@@ -46,9 +46,9 @@ impl Turns {
     }
 
     /// Lets a command wait for the next turn.
-    pub fn submit(&mut self, command: Command) -> Told<Reply> {
+    pub fn submit(&mut self, command: impl Into<Command>) -> Told<Reply> {
         let (answer, told) = oneshot::channel();
-        let command = Box::new(command);
+        let command = Box::new(command.into());
         self.jobs.push(Job::Command { command, answer });
         told
     }

@@ -5,19 +5,21 @@ use std::{
     time::Duration,
 };
 
+use account::Actor;
 use store::{ErasableQuery, Needs, Since};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
+use trail::Stream;
 use uuid::Uuid;
 
 use crate::{
-    StartFault,
+    CommitFault, StartFault,
     breaks::{self, Break},
-    command::{Command, Reply},
+    command::{Command, Reply, Wake},
     core::{self, Core},
-    decide, project, reached, rebuild,
+    decide, news, project, reached, rebuild,
     refusal::Refusal,
     shared::Shared,
     stage::Stage,
@@ -143,7 +145,7 @@ impl Writer {
             key: key.to_string(),
             origin: key.name().to_owned(),
         };
-        record_alone(core, shared, "system", started.into()).await
+        record_alone(core, shared, &Actor::System, started.into()).await
     }
 
     /// Continues a restored log under a new origin, and says so in its next entry.
@@ -159,7 +161,7 @@ impl Writer {
             old_checkpoint: head.note,
             origin: key.name().to_owned(),
         };
-        record_alone(&mut core, shared, "operator", restored.into()).await
+        record_alone(&mut core, shared, &Actor::Operator, restored.into()).await
     }
 
     /// Drops what comes after `prefix`, makes everything else anew from what is
@@ -198,7 +200,7 @@ impl Writer {
         shared.store.mend_log().await?;
         rebuild::rebuild(shared.store.as_ref(), &|_, _| {}).await?;
         let mut core = Core::load(shared.store.as_ref()).await?;
-        record_alone(&mut core, shared, "operator", continued.into()).await
+        record_alone(&mut core, shared, &Actor::Operator, continued.into()).await
     }
 
     /// Records that the log's key changed; `shared` has the new one, which signs
@@ -208,7 +210,7 @@ impl Writer {
         rotated: account::event::LogKeyRotated,
     ) -> Result<(), StartFault> {
         let mut core = Core::load(shared.store.as_ref()).await?;
-        record_alone(&mut core, shared, "operator", rotated.into()).await
+        record_alone(&mut core, shared, &Actor::Operator, rotated.into()).await
     }
 
     pub async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
@@ -245,7 +247,7 @@ impl Writer {
         let mut commands = Vec::with_capacity(jobs.len());
         for job in jobs.drain(..) {
             match job {
-                Job::Command { command, answer } => commands.push((*command, Some(answer))),
+                Job::Command { command, answer } => commands.push((*command, answer)),
                 Job::Retain(answer) => {
                     self.retention.get_or_insert_default().answers.push(answer);
                 }
@@ -256,11 +258,11 @@ impl Writer {
         if self.core.is_none() && !busy {
             self.recover().await;
         }
-        self.add_due(&mut commands).await;
-        let wrote = !commands.is_empty();
-        if wrote {
-            self.commit(commands).await;
-        }
+        // Still failing: the next turn tries again.
+        let wrote = match self.core.is_some() || busy {
+            true => self.commit(commands).await,
+            false => false,
+        };
         self.remember();
         self.chores(busy).await;
         self.remember();
@@ -319,11 +321,18 @@ impl Writer {
             tracing::debug!(%error, "storage still fails");
             return;
         }
-        if let Ok(core) = Core::load(self.shared.store.as_ref()).await {
-            self.core = Some(core);
-            self.publish();
+        if self.load().await.is_ok() {
             self.shared.health.set_degraded(false);
         }
+    }
+
+    /// Loads the last durable state, which another process may have written.
+    async fn load(&mut self) -> Result<(), StartFault> {
+        let core = Core::load(self.shared.store.as_ref()).await?;
+        self.shared.clock.resume(core.last_time);
+        self.core = Some(core);
+        self.publish();
+        Ok(())
     }
 
     /// After a failure memory is not to be trusted; it is loaded again.
@@ -337,63 +346,48 @@ impl Writer {
         health.set_degraded(true);
     }
 
-    /// Timers that are due become commands of the server's own.
-    async fn add_due(&mut self, commands: &mut Vec<(Command, Answer)>) {
-        let now = self.shared.clock.now();
-        let Some(core) = &mut self.core else { return };
-        if core.next_due.is_none_or(|at| at > now) {
-            return;
-        }
-        match due(&self.shared, core, now).await {
-            Ok(ids) => {
-                let due = ids
-                    .into_iter()
-                    .map(|delivery_id| Command::Expire { delivery_id });
-                commands.extend(due.map(|command| (command, None)));
-            }
-            Err(error) => self.fail(&error, "timers could not be read"),
-        }
-    }
-
-    /// Decides a batch and makes it durable, then answers. All or nothing.
-    async fn commit(&mut self, commands: Vec<(Command, Answer)>) {
+    /// Decides a batch and what is due, makes it durable, then answers. All or
+    /// nothing. Gives whether there was anything to decide.
+    async fn commit(&mut self, commands: Vec<(Command, Answer)>) -> bool {
         self.shared
             .health
             .commands
             .fetch_add(commands.len() as u64, Ordering::Relaxed);
-        let mut answers: Vec<Answer> = Vec::with_capacity(commands.len());
-        let mut asked = Vec::with_capacity(commands.len());
-        for (command, answer) in commands {
-            asked.push(command);
-            answers.push(answer);
-        }
-        match self.attempt(asked).await {
+        let (asked, answers): (Vec<Command>, Vec<Answer>) = commands.into_iter().unzip();
+        match self.attempt(asked, Timers::Due).await {
             Ok(replies) => {
-                self.shared.health.set_degraded(false);
-                for (answer, reply) in answers.into_iter().zip(replies) {
-                    if let Some(answer) = answer {
-                        let _ = answer.send(reply);
-                    }
+                let any = !replies.is_empty();
+                if any {
+                    self.shared.health.set_degraded(false);
                 }
+                for (answer, reply) in answers.into_iter().zip(replies) {
+                    let _ = answer.send(reply);
+                }
+                any
             }
             Err(error) => {
                 self.fail(&error, "a batch was not written");
-                for answer in answers.into_iter().flatten() {
+                for answer in answers {
                     let _ = answer.send(Err(Refusal::Unavailable));
                 }
+                true
             }
         }
     }
 
-    /// An error means that nothing was written: once it is, nothing fails.
+    /// Takes a turn at the store. An error means that nothing was written: once
+    /// it is, nothing fails.
     async fn attempt(
         &mut self,
-        commands: Vec<Command>,
-    ) -> Result<Vec<Result<Reply, Refusal>>, StartFault> {
+        mut commands: Vec<Command>,
+        timers: Timers,
+    ) -> Result<Vec<Result<Reply, Refusal>>, CommitFault> {
+        let store = Arc::clone(&self.shared.store);
         if self.core.is_none() {
-            self.core = Some(Core::load(self.shared.store.as_ref()).await?);
-            self.publish();
+            self.load().await?;
         }
+        let mut turn = store.turn().await?;
+        self.catch_up(turn.version()).await?;
         let Writer {
             shared,
             core: Some(core),
@@ -402,23 +396,31 @@ impl Writer {
         else {
             return Ok(Vec::new());
         };
+        let now = shared.clock.now();
+        if timers == Timers::Due && core.next_due.is_some_and(|at| at <= now) {
+            let due = due(shared, core, now).await?.into_iter();
+            commands.extend(due.map(|delivery_id| Wake::Expire { delivery_id }.into()));
+        }
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
         let erases = commands.iter().any(is_erasure);
         let accounts_before = Arc::clone(&core.accounts);
         let mut needs = Needs::default();
         for command in &commands {
             decide::needs(core, command, &mut needs);
         }
-        let mut stage = Stage::new(core, shared, shared.clock.now());
+        let mut stage = Stage::new(core, shared, now);
         if !needs.is_empty() {
-            stage.add_loaded(shared.store.load(&needs).await?);
+            stage.add_loaded(turn.load(&needs).await?);
             // The streams of deliveries are known once the deliveries are.
             let mut streams = Needs::default();
             for stream in stage.views.streams_of_deliveries() {
-                let name = stage.stream_of(stream);
-                decide::need_stream(stage.core, name, &mut streams);
+                let stream = stage.stream_of(stream);
+                decide::need_stream(stage.core, &stream, &mut streams);
             }
             if !streams.is_empty() {
-                stage.add_loaded(shared.store.load(&streams).await?);
+                stage.add_loaded(turn.load(&streams).await?);
             }
         }
         let replies: Vec<Result<Reply, Refusal>> = commands
@@ -426,9 +428,7 @@ impl Writer {
             .map(|command| decide::decide(&mut stage, command))
             .collect();
         if replies.contains(&Err(Refusal::Unavailable)) {
-            return Err(StartFault::Thread(
-                "the batch could not be sealed".to_owned(),
-            ));
+            return Err(CommitFault::Unsealed);
         }
         let due = stage
             .due_times()
@@ -442,10 +442,11 @@ impl Writer {
                 if breaks::is_on(Break::PublishesEarly) {
                     shared.publish_size(core.frontier.size());
                 }
-                let appended = shared.store.append(batch).await;
-                if !breaks::is_on(Break::TellsBeforeDurable) {
-                    appended?;
-                }
+                let appended = turn.append(batch).await;
+                core.version = match breaks::is_on(Break::TellsBeforeDurable) {
+                    true => appended.unwrap_or_default(),
+                    false => appended?,
+                };
                 shared.signers.forget(secrets.iter().map(String::as_str));
                 shared.health.commits.fetch_add(1, Ordering::Relaxed);
                 self.signed = signed.or(self.signed.take());
@@ -465,6 +466,16 @@ impl Writer {
             self.retention.get_or_insert_default();
         }
         Ok(replies)
+    }
+
+    /// Learns what other processes have appended.
+    async fn catch_up(&mut self, version: u64) -> Result<(), CommitFault> {
+        let Some(core) = self.core.as_mut().filter(|core| core.version != version) else {
+            return Ok(());
+        };
+        let answered = news::catch_up(core, &self.shared, version).await?;
+        self.after_commit(answered, true, true);
+        Ok(())
     }
 
     /// Tells readers, and only now.
@@ -578,9 +589,9 @@ impl Writer {
     }
 
     /// Erases a few deliveries whose time is over; gives how many.
-    async fn erase_some(&mut self) -> Result<u64, StartFault> {
+    async fn erase_some(&mut self) -> Result<u64, CommitFault> {
         let Some(core) = &self.core else {
-            return Err(StartFault::Damaged("storage failed before".to_owned()));
+            return Err(CommitFault::Moved("storage failed before".to_owned()));
         };
         let rules = Arc::clone(&core.accounts);
         let now = self.shared.clock.now();
@@ -605,11 +616,11 @@ impl Writer {
                 continue;
             }
             self.scrub_owed = true;
-            let erase = Command::Erase {
+            let erase = Wake::Erase {
                 delivery_ids: rows.iter().map(|row| row.id).collect(),
                 retention_days: *days,
             };
-            self.attempt(vec![erase]).await?;
+            self.attempt(vec![erase.into()], Timers::Wait).await?;
             return Ok(rows.len() as u64);
         }
         Ok(0)
@@ -631,7 +642,7 @@ impl Writer {
 fn is_erasure(command: &Command) -> bool {
     match command {
         Command::By(_, command) => is_erasure(command),
-        command => matches!(command, Command::EraseNow { .. }),
+        command => matches!(command, Command::Wake(Wake::EraseNow { .. })),
     }
 }
 
@@ -648,12 +659,12 @@ async fn due(shared: &Shared, core: &mut Core, now: trail::Micros) -> store::Res
 async fn record_alone(
     core: &mut Core,
     shared: &Shared,
-    actor: &str,
+    actor: &Actor,
     event: account::Event,
 ) -> Result<(), StartFault> {
     let mut stage = Stage::new(core, shared, shared.clock.now());
     stage
-        .record(account::event::ADMIN, actor, event, Vec::new())
+        .record(&Stream::Admin, actor, event, Vec::new())
         .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
     if let Some((batch, _)) = stage.into_batch() {
         let signed = batch.head.as_ref().map(|head| head.note.clone());
@@ -665,4 +676,11 @@ async fn record_alone(
     Ok(())
 }
 
-type Answer = Option<oneshot::Sender<Result<Reply, Refusal>>>;
+type Answer = oneshot::Sender<Result<Reply, Refusal>>;
+
+/// Whether a batch also looks at timers that are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timers {
+    Due,
+    Wait,
+}

@@ -16,7 +16,7 @@ use std::{
 use account::command::NewKey;
 use engine::{
     Clock, Command, Engine, Keys, Refusal, Reply, Setup, Vault,
-    command::{Attempt, Deliver},
+    command::{Account, Attempt, Deliver, Inbox, Wake},
 };
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
 use person::person;
@@ -113,10 +113,8 @@ const PEOPLE: [&str; 3] = ["ann", "bob", "cleo"];
 const KINDS: [wake::Kind; 4] = wake::Kind::ALL;
 
 fn administer(command: account::Command) -> Command {
-    Command::Administer {
-        actor: "operator".to_owned(),
-        command,
-    }
+    let actor = account::Actor::Operator;
+    Account::Administer { actor, command }.into()
 }
 
 fn create_key(agent_id: &str, key_id: &str, test: bool) -> Command {
@@ -170,7 +168,7 @@ impl Crew {
         }
     }
 
-    fn deliver(&mut self) -> Command {
+    fn deliver(&mut self) -> Wake {
         let key_id = self.dice.pick(&self.keys.clone());
         let agent_id = key_id.split('-').next().unwrap().to_owned();
         let number = self.deliveries.len();
@@ -178,7 +176,7 @@ impl Crew {
             .dice
             .one_in(3)
             .then(|| wake::webhook::CallbackUrl::parse("https://hooks.example.com/in").unwrap());
-        Command::Deliver(Deliver {
+        Wake::Deliver(Deliver {
             key_id,
             delivery: NewDelivery {
                 agent_id,
@@ -201,10 +199,10 @@ impl Crew {
         })
     }
 
-    fn respond(&mut self) -> Command {
+    fn respond(&mut self) -> Inbox {
         let verdict = self.dice.pick(&Verdict::ALL);
         let edited = verdict == Verdict::Redirected;
-        Command::Respond {
+        Inbox::Respond {
             person: self.person(),
             delivery_id: self.delivery(),
             request: Request {
@@ -281,33 +279,37 @@ impl Crew {
 
     async fn command(&mut self, engine: &Engine) -> Command {
         match self.dice.below(20) {
-            0..=6 => self.deliver(),
-            7..=11 => self.respond(),
-            12 | 13 => Command::Undo {
-                person: self.person(),
-                delivery_id: self.delivery(),
-            },
-            14 => Command::See {
-                name: self.dice.pick(&PEOPLE).to_owned(),
-                delivery_id: self.delivery(),
-            },
-            15 | 16 => self.callback(engine).await,
-            17 => Command::Deny {
-                actor: "agent/alpha".to_owned(),
-                stream: "agent/alpha".to_owned(),
-                what: "GET /x".to_owned(),
-                code: "not_found".to_owned(),
-            },
-            18 => Command::RecordFailures {
-                source: "192.0.2.1".to_owned(),
-                count: self.dice.below(9) + 1,
-            },
+            0..=6 => self.deliver().into(),
+            7..=11 => self.respond().into(),
+            12 | 13 => {
+                let (person, delivery_id) = (self.person(), self.delivery());
+                let undo = Inbox::Undo {
+                    person,
+                    delivery_id,
+                };
+                undo.into()
+            }
+            14 => {
+                let name = self.dice.pick(&PEOPLE).to_owned();
+                let delivery_id = self.delivery();
+                Inbox::See { name, delivery_id }.into()
+            }
+            15 | 16 => self.callback(engine).await.into(),
+            17 => {
+                let (what, code) = ("GET /x".to_owned(), "not_found".to_owned());
+                let actor = account::Actor::agent("alpha");
+                Account::Deny { actor, what, code }.into()
+            }
+            18 => {
+                let (source, count) = ("192.0.2.1".to_owned(), self.dice.below(9) + 1);
+                Account::RecordFailures { source, count }.into()
+            }
             _ => self.administration(),
         }
     }
 
     /// An attempt at a callback that is owed, or another go at one that is done.
-    async fn callback(&mut self, engine: &Engine) -> Command {
+    async fn callback(&mut self, engine: &Engine) -> Wake {
         let rows = engine.shared().store.callbacks(None, 20).await.unwrap();
         if rows.is_empty() {
             return self.deliver();
@@ -315,14 +317,14 @@ impl Crew {
         let row = self.dice.pick(&rows);
         let (callback, delivery_id) = (row.no, row.delivery_id);
         if row.next_at.is_none() {
-            return Command::ReplayCallback {
-                actor: "ann".to_owned(),
+            return Wake::ReplayCallback {
+                actor: account::Actor::person("ann"),
                 callback,
                 delivery_id,
             };
         }
         let failed = self.dice.one_in(2);
-        Command::RecordAttempt(Attempt {
+        Wake::RecordAttempt(Attempt {
             callback,
             delivery_id,
             http_status: Some(if failed { 500 } else { 200 }),

@@ -18,7 +18,7 @@ use account::{
 };
 use engine::{
     Clock, Command, Engine, Keys, Refusal, Reply, Setup, Vault,
-    command::Deliver,
+    command::{Account, Deliver, Inbox, Wake},
     read::{InboxAsk, WebhookSecrets},
 };
 use inbox::{Person, Request, event::Channel};
@@ -107,14 +107,14 @@ impl World {
     /// Any command makes the writer look at the clock.
     async fn look(&self) {
         let source = "192.0.2.1".to_owned();
-        let command = Command::RecordFailures { source, count: 1 };
+        let command = Account::RecordFailures { source, count: 1 };
         self.engine.submit(command).await.unwrap();
     }
 
     async fn administer(&self, command: Ask) -> Result<Reply, Refusal> {
-        let actor = "operator".to_owned();
+        let actor = account::Actor::Operator;
         self.engine
-            .submit(Command::Administer { actor, command })
+            .submit(Account::Administer { actor, command })
             .await
     }
 
@@ -139,7 +139,7 @@ impl World {
             r#"{{"agent_id":"a","provider":"p","type":"{kind}","headline":"h","summary":"s"{more}}}"#
         );
         let digest = Hash::of("test", &[body.as_bytes()]);
-        let command = Command::Deliver(Deliver {
+        let command = Wake::Deliver(Deliver {
             key_id: key_id.to_owned(),
             delivery: NewDelivery::parse(body.as_bytes(), limits::DETAILS_BYTES).unwrap(),
             idempotency: idempotency.map(|name| (name.to_owned(), digest)),
@@ -165,7 +165,7 @@ impl World {
 
     async fn respond(&self, delivery_id: Uuid, body: &str) -> Result<Reply, Refusal> {
         let request = Request::parse(body.as_bytes()).unwrap();
-        let command = Command::Respond {
+        let command = Inbox::Respond {
             person: person("ann"),
             delivery_id,
             request,
@@ -175,7 +175,7 @@ impl World {
 
     async fn undo(&self, delivery_id: Uuid) -> Result<Reply, Refusal> {
         let person = person("ann");
-        let command = Command::Undo {
+        let command = Inbox::Undo {
             person,
             delivery_id,
         };
@@ -363,7 +363,7 @@ async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
         let person = person("ann");
         many.spawn(async move {
             engine
-                .submit(Command::Respond {
+                .submit(Inbox::Respond {
                     person,
                     delivery_id: id,
                     request,
@@ -408,7 +408,7 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
         world.administer(create).await.unwrap();
     }
     let id = world.deliver("").await;
-    let respond = |name: &str| Command::Respond {
+    let respond = |name: &str| Inbox::Respond {
         person: person(name),
         delivery_id: id,
         request: Request::parse(br#"{"status":"approved","hold_seconds":5}"#).unwrap(),
@@ -419,23 +419,28 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     let name = "cleo".to_owned();
     let role = Role::Viewer;
     world.administer(Ask::SetRole { name, role }).await.unwrap();
-    let see = |name: &str| Command::See {
+    let see = |name: &str| Inbox::See {
         name: name.to_owned(),
         delivery_id: id,
     };
-    let undo = |name: &str| Command::Undo {
+    let undo = |name: &str| Inbox::Undo {
         person: person(name),
         delivery_id: id,
     };
-    let administer = |name: &str| Command::Administer {
-        actor: name.to_owned(),
+    let administer = |name: &str| Account::Administer {
+        actor: account::Actor::person(name),
         command: Ask::SetRetention {
             kind: "update".to_owned(),
             days: Some(1),
         },
     };
     for name in ["bob", "cleo", "nobody"] {
-        for command in [respond(name), undo(name), administer(name)] {
+        let commands: [Command; 3] = [
+            respond(name).into(),
+            undo(name).into(),
+            administer(name).into(),
+        ];
+        for command in commands {
             assert_eq!(
                 world.engine.submit(command).await,
                 Err(Refusal::PersonGone),
@@ -559,8 +564,8 @@ async fn an_old_webhook_secret_signs_beside_the_new_one_for_a_day() {
     let secrets =
         WebhookSecrets::new("whsec_old".to_owned()).rotate("whsec_new".to_owned(), world.now());
     let sealed = shared.seal_webhook_secrets("a", &secrets).unwrap();
-    let command = Command::SetSecret {
-        actor: "ann".to_owned(),
+    let command = Account::SetSecret {
+        actor: account::Actor::person("ann"),
         agent_id: "a".to_owned(),
         sealed,
     };
@@ -725,8 +730,8 @@ async fn an_owner_erases_what_timed_out_and_not_what_waits() {
     let id = world
         .deliver(r#","details":"forget me","timeout_seconds":60"#)
         .await;
-    let erase = || Command::EraseNow {
-        actor: "operator".to_owned(),
+    let erase = || Wake::EraseNow {
+        actor: account::Actor::Operator,
         delivery_id: id,
     };
     let refused = world.engine.submit(erase()).await;

@@ -1,14 +1,14 @@
 //! Permissions as types. A handler says whom it serves by what it extracts.
 
 use account::{
-    Denied, Key, Owner, Presented, Reviewer, Role, User,
+    Actor, Denied, Key, Owner, Presented, Reviewer, Role, User,
     secret::{self, SecretHash},
 };
 use axum::{
     extract::{FromRequestParts, Request},
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
 };
-use engine::Command;
+use engine::{Command, command::Account};
 use inbox::{Person, event::Channel};
 
 use crate::{
@@ -18,9 +18,6 @@ use crate::{
     transport::Peer,
     visit::{self, Visit},
 };
-
-/// Whoever runs the server, as they stand on the trail.
-const OPERATOR: &str = "operator";
 
 /// An agent, by its key.
 #[derive(Clone, Debug)]
@@ -49,8 +46,8 @@ pub struct Human {
 
 impl Human {
     /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: Command) -> Command {
-        Command::By(self.by, Box::new(command))
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
+        Command::by(self.by, command)
     }
 
     /// Who this is at the pages; `None` for someone with a token.
@@ -129,9 +126,13 @@ impl Admin {
         self.owner.as_ref().map(Owner::name)
     }
 
-    /// Who did it, on the trail.
-    pub fn actor(&self) -> &str {
-        self.user().unwrap_or(OPERATOR)
+    pub fn actor(&self) -> Actor {
+        self.user().map_or(Actor::Operator, Actor::person)
+    }
+
+    /// The name in whose share of memory their bodies count.
+    pub fn share(&self) -> &str {
+        self.user().unwrap_or("operator")
     }
 
     /// Refuses a session: what is made here would outlast it, and whoever sits
@@ -146,20 +147,20 @@ impl Admin {
 
     /// Has an administrative command carried out, in the caller's name.
     pub async fn ask(&self, app: &App, command: account::Command) -> Result<(), Problem> {
-        let actor = self.actor().to_owned();
-        let command = self.asks(Command::Administer { actor, command });
+        let actor = self.actor();
+        let command = self.asks(Account::Administer { actor, command });
         app.engine.submit(command).await?;
         Ok(())
     }
 
     /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: Command) -> Command {
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
         self.acting().asks(command)
     }
 
     pub fn acting(&self) -> Acting {
         Acting {
-            actor: self.actor().to_owned(),
+            actor: self.actor(),
             by: self.owner.as_ref().map(Owner::by),
         }
     }
@@ -169,7 +170,7 @@ impl Admin {
 /// it is.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    pub actor: String,
+    pub actor: Actor,
     by: Option<Presented>,
 }
 
@@ -177,22 +178,22 @@ impl Acting {
     /// The server itself.
     pub fn system() -> Acting {
         Acting {
-            actor: "system".to_owned(),
+            actor: Actor::System,
             by: None,
         }
     }
 
     pub fn operator() -> Acting {
         Acting {
-            actor: OPERATOR.to_owned(),
+            actor: Actor::Operator,
             by: None,
         }
     }
 
-    pub fn asks(&self, command: Command) -> Command {
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
         match self.by {
-            Some(by) => Command::By(by, Box::new(command)),
-            None => command,
+            Some(by) => Command::by(by, command),
+            None => command.into(),
         }
     }
 }
@@ -343,32 +344,18 @@ fn fail(app: &App, peer: Option<Peer>, problem: Problem) -> Problem {
     problem
 }
 
-/// A recognised caller asked for what is not theirs: refused, and on the trail.
-fn deny(
-    app: &App,
-    who: String,
-    stream: String,
-    parts: &Parts,
-    code: &'static str,
-    detail: &str,
-) -> Problem {
-    record_denial(app, who, stream, asked(parts), code);
-    Problem::new(StatusCode::FORBIDDEN, code, detail)
-}
-
 /// Records a denial, unless the same caller has filled its allowance of them.
 /// Nobody waits for it: how long an answer takes must not tell what exists.
-pub fn record_denial(app: &App, actor: String, stream: String, what: String, code: &str) {
+pub fn record_denial(app: &App, actor: Actor, what: String, code: &str) {
     if !app
         .limits
-        .may_record_denial(&actor, app.shared().clock.now())
+        .may_record_denial(&actor.name(), app.shared().clock.now())
     {
         return;
     }
     let what = what.chars().take(200).collect();
-    let command = Command::Deny {
+    let command = Account::Deny {
         actor,
-        stream,
         what,
         code: code.to_owned(),
     };
@@ -381,22 +368,15 @@ pub fn record_denial(app: &App, actor: String, stream: String, what: String, cod
 }
 
 fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
-    let stream = format!("agent/{}", key.agent_id);
+    let (code, actor) = ("agent_key_refused", Actor::agent(&key.agent_id));
+    record_denial(app, actor, asked(parts), code);
     let detail = "An agent's key opens /wake/v1 only. People use their own token.";
-    deny(
-        app,
-        stream.clone(),
-        stream,
-        parts,
-        "agent_key_refused",
-        detail,
-    )
+    Problem::new(StatusCode::FORBIDDEN, code, detail)
 }
 
 /// Someone's role does not allow what they asked for.
 fn deny_role(app: &App, name: String, what: String, detail: &str) -> Problem {
-    let stream = format!("account/{name}");
-    record_denial(app, name, stream, what, "role_refused");
+    record_denial(app, Actor::Person(name), what, "role_refused");
     Problem::new(StatusCode::FORBIDDEN, "role_refused", detail)
 }
 
@@ -461,16 +441,16 @@ impl Remover {
         })
     }
 
-    /// Who did it, on the trail.
-    pub fn actor(&self) -> &str {
-        self.reviewer.as_ref().map_or(OPERATOR, Reviewer::name)
+    pub fn actor(&self) -> Actor {
+        let name = self.reviewer.as_ref().map(Reviewer::name);
+        name.map_or(Actor::Operator, Actor::person)
     }
 
     /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: Command) -> Command {
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
         match &self.reviewer {
-            Some(reviewer) => Command::By(reviewer.by(), Box::new(command)),
-            None => command,
+            Some(reviewer) => Command::by(reviewer.by(), command),
+            None => command.into(),
         }
     }
 
@@ -481,8 +461,8 @@ impl Remover {
 
 impl Keeper {
     /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: Command) -> Command {
-        Command::By(self.0.by(), Box::new(command))
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
+        Command::by(self.0.by(), command)
     }
 
     /// Someone at a page who asked for `what`.
@@ -504,9 +484,8 @@ impl FromRequestParts<App> for Agent {
             Caller::Agent(key) => Ok(Agent(*key)),
             Caller::Human(human) => {
                 // Told the same as any stranger, and on the trail all the same.
-                let name = human.user.name;
-                let stream = format!("account/{name}");
-                record_denial(app, name, stream, asked(parts), "person_token_refused");
+                let actor = Actor::Person(human.user.name);
+                record_denial(app, actor, asked(parts), "person_token_refused");
                 Err(match human.by {
                     Presented::Token(_) => Problem::invalid_token(),
                     Presented::Session(_) => Problem::unauthenticated(),

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use engine::Command;
+use engine::command::Account;
 use futures_util::future::join_all;
 
 use crate::App;
@@ -56,7 +56,7 @@ pub async fn run(app: App) {
 pub async fn flush(app: &App) {
     let taken = app.failures.take();
     let records = taken.into_iter().map(|(source, count)| async move {
-        let command = Command::RecordFailures {
+        let command = Account::RecordFailures {
             source: source.clone(),
             count,
         };

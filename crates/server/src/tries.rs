@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use engine::Command;
+use engine::command::Account;
 
 use crate::App;
 
@@ -37,7 +37,7 @@ pub async fn flush(app: &App) {
         return;
     };
     let kept = match app.shared().seal_sign_in_tries(&tries) {
-        Ok(sealed) => app.engine.submit(Command::KeepTries { sealed }).await,
+        Ok(sealed) => app.engine.submit(Account::KeepTries { sealed }).await,
         Err(error) => return tracing::error!(%error, "counts of wrong passwords are not sealed"),
     };
     if let Err(refusal) = kept {

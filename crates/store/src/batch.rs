@@ -40,11 +40,10 @@ pub struct Loaded {
     pub seen: std::collections::HashSet<(String, Uuid)>,
 }
 
-/// What changes in one transaction. Entries stand in log order and start at
-/// `expected_size`; a store that has moved on answers `Conflict`.
+/// What changes in one transaction. Entries stand in log order and start where
+/// the log ends.
 #[derive(Debug, Default)]
 pub struct Batch {
-    pub expected_size: u64,
     pub head: Option<HeadRow>,
     pub entries: Vec<EntryRow>,
     pub streams: Vec<StreamRow>,

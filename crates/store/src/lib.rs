@@ -1,5 +1,6 @@
-//! Where it is kept. `append` makes entries, the rows they change and the
-//! callbacks they owe durable in one transaction; everything else reads.
+//! Where it is kept. A [`Turn`] loads what a batch needs and makes entries, the
+//! rows they change and the callbacks they owe durable in one transaction;
+//! everything else reads.
 //!
 //! Row types are plain: what a status number means is the engine's business.
 //! Tables are of two kinds. *Views* (deliveries, lanes, blocks, history,
@@ -81,17 +82,42 @@ pub fn restore(
     sqlite::restore(file, directory, with_seal_key)
 }
 
+/// A turn to write. Between its beginning and its end nobody else appends, or its
+/// own append fails: several processes may take turns on one store.
+#[async_trait]
+pub trait Turn: std::fmt::Debug + Send {
+    /// How many batches were appended before. What a process has read or derived
+    /// earlier still holds if this has not changed since.
+    fn version(&self) -> u64;
+    /// The rows that a batch of commands needs, in one go.
+    async fn load(&mut self, needs: &Needs) -> Result<Loaded>;
+    /// Appends a batch that was decided in this turn, and ends it. All or nothing,
+    /// durable when it returns; `Conflict` if somebody else has appended since the
+    /// turn began. Gives the version that it leaves. The caller then gives the
+    /// batch's head to [`Store::remember`].
+    async fn append(self: Box<Self>, batch: Batch) -> Result<u64>;
+}
+
+impl dyn Store {
+    /// Loads in a turn of its own.
+    pub async fn load(&self, needs: &Needs) -> Result<Loaded> {
+        self.turn().await?.load(needs).await
+    }
+
+    /// Appends in a turn of its own what does not depend on anything loaded before.
+    pub async fn append(&self, batch: Batch) -> Result<()> {
+        self.turn().await?.append(batch).await.map(drop)
+    }
+}
+
 /// One backend. The first group is for the single writer, which calls one
 /// method at a time; the second may be called by anyone and never waits for it.
 #[async_trait]
 pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Where the log ends, or `None` in a new store.
     async fn head(&self) -> Result<Option<HeadRow>>;
-    /// The rows that a batch of commands needs, in one go.
-    async fn load(&self, needs: &Needs) -> Result<Loaded>;
-    /// All or nothing, durable when it returns. The caller then gives the batch's
-    /// head to [`Store::remember`].
-    async fn append(&self, batch: Batch) -> Result<()>;
+    /// Begins a turn to write.
+    async fn turn(&self) -> Result<Box<dyn Turn + '_>>;
     /// Remembers a signed head beside the database, without a sync of its own.
     fn remember(&self, note: &str);
     /// Leaves everything in the one file and nothing in its log, if no reader

@@ -152,6 +152,7 @@ conforms! { Sqlite in sqlite Memory in memory {
     marks_are_one_persons_alone
     append_is_all_or_nothing
     a_second_writer_at_the_same_place_gets_a_conflict
+    a_turn_that_another_process_overtook_appends_nothing
     sweeps_equal_the_model_across_block_boundaries
     ids_of_a_range_come_in_their_order_wherever_they_are_kept
     inbox_pages_equal_the_model_for_every_filter
@@ -393,6 +394,30 @@ async fn append_is_all_or_nothing(backend: impl Backend) {
     };
     let loaded = store.load(&needs).await.unwrap();
     assert!(loaded.buckets.is_empty() && loaded.seen.is_empty());
+}
+
+async fn a_turn_that_another_process_overtook_appends_nothing(backend: impl Backend) {
+    let mut world = World::new(backend.open().await, &[0, 0]);
+    world.receive(0, "One", None);
+    world.commit().await;
+    let other = backend.open().await;
+    let kept = |text: &str| Batch {
+        secrets: vec![("s".to_owned(), text.into())],
+        ..Default::default()
+    };
+
+    let overtaken = world.store.turn().await.unwrap();
+    let version = overtaken.version();
+    other.append(kept("theirs")).await.unwrap();
+    // No entry is in either batch.
+    let appended = overtaken.append(kept("ours")).await;
+    assert!(matches!(appended, Err(Error::Conflict)));
+    assert_eq!(other.secret("s").await.unwrap().unwrap(), b"theirs");
+
+    let next = world.store.turn().await.unwrap();
+    assert_eq!(next.version(), version + 1);
+    next.append(kept("ours")).await.unwrap();
+    assert_eq!(other.secret("s").await.unwrap().unwrap(), b"ours");
 }
 
 async fn a_second_writer_at_the_same_place_gets_a_conflict(backend: impl Backend) {

@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use account::{
-    Role,
+    Actor, Role,
     command::{Command as Ask, NewKey},
     secret::{self, Kind as Secret},
 };
@@ -17,7 +17,7 @@ use axum::{
     routing::post,
 };
 use client::{Agent, Answer, Delivery, Outcome, Server};
-use engine::Command;
+use engine::command::Account;
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer};
@@ -115,8 +115,8 @@ async fn sign_in_link(app: &App) -> Result<String> {
 
 async fn administer(app: &App, command: Ask) -> Result<()> {
     app.engine
-        .submit(Command::Administer {
-            actor: "operator".to_owned(),
+        .submit(Account::Administer {
+            actor: Actor::Operator,
             command,
         })
         .await?;

@@ -16,7 +16,11 @@ use std::{
 };
 
 use account::{Presented, Reviewer, command::NewKey};
-use engine::{Clock, Command, Engine, Keys, Reply, Setup, Vault, command::Deliver, proof};
+use engine::{
+    Clock, Command, Engine, Keys, Reply, Setup, Vault,
+    command::{Account, Deliver, Inbox, Wake},
+    proof,
+};
 use harness::{House, delivery, eventually, wakeful};
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
 use serde_json::{Value, json};
@@ -98,13 +102,13 @@ impl Days {
         self.now.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
-    async fn submit(&self, command: Command) -> Reply {
+    async fn submit(&self, command: impl Into<Command>) -> Reply {
         self.engine.submit(command).await.unwrap()
     }
 
     async fn administer(&self, command: account::Command) {
-        let actor = "operator".to_owned();
-        self.submit(Command::Administer { actor, command }).await;
+        let actor = account::Actor::Operator;
+        self.submit(Account::Administer { actor, command }).await;
     }
 
     async fn keep(&self, kind: &str, days: u32) {
@@ -114,7 +118,7 @@ impl Days {
     }
 
     async fn deliver(&self, kind: wake::Kind, headline: &str, details: &str) -> Uuid {
-        let deliver = Command::Deliver(Deliver {
+        let deliver = Wake::Deliver(Deliver {
             key_id: "k".to_owned(),
             delivery: wake::NewDelivery {
                 agent_id: "writer".to_owned(),
@@ -136,7 +140,7 @@ impl Days {
     }
 
     async fn respond(&self, delivery_id: Uuid, feedback: &str, edited: &str, hold_seconds: i64) {
-        self.submit(Command::Respond {
+        self.submit(Inbox::Respond {
             person: ann(self),
             delivery_id,
             request: Request {
@@ -183,7 +187,7 @@ async fn after_its_window_content_is_in_no_file_and_everything_else_stands() {
         .await;
     days.respond(old, "sesamedraft", "sesamedraftedit", 30)
         .await;
-    days.submit(Command::Undo {
+    days.submit(Inbox::Undo {
         person: ann(&days),
         delivery_id: old,
     })

@@ -163,3 +163,32 @@ async fn data_of_the_version_before_erasing_the_unanswered_opens_migrates_verifi
     assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
     assert_eq!(verify(house.data())["verified"], true);
 }
+
+#[tokio::test]
+async fn data_of_the_version_before_turns_opens_migrates_verifies_and_serves() {
+    const ANN: &str = "wl_ZwHxo5deRtP7m1yiJOrYVcYRmzlwUR_ZbBM0Redq8l8";
+    const WRITER: &str = "wk_live_bNZlsSDWMZ1xOmtllryiXhmMqwv6wOvfNOfDz_oRfm4";
+    const REDIRECTED: &str = "0dfab0c6-5a2e-4755-85c4-5a9f4b0eecfa";
+    const ERASED: &str = "82c8c1e3-e95a-4c9f-b0bc-01800ab2fbe2";
+    const WAITS: &str = "11e24759-3a94-4095-b47e-52040cf2a078";
+    const HELD: &str = "650a5438-7bc3-4a74-be69-f1a1a0fd9704";
+    let mut house = moved_in("schema-6");
+    // Before anything is migrated, too.
+    assert_eq!(verify(house.data())["entries"], 14);
+    house.serve().await;
+    let told = house.response(WRITER, REDIRECTED).await;
+    assert_eq!(
+        (&told["feedback"], &told["edited_content"]),
+        (&json!("Shorter."), &json!({ "n": 1 }))
+    );
+    assert_eq!(house.response(WRITER, ERASED).await["content_erased"], true);
+    assert_eq!(house.answer(WRITER, HELD).await["status"], "rejected");
+    let answer = house
+        .respond(ANN, WAITS, json!({ "status": "approved" }))
+        .await;
+    assert_eq!(answer.status, 200);
+    house.stop();
+    assert_eq!(verify(house.data())["verified"], true);
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+}

@@ -1,5 +1,6 @@
 //! What came of an attempt at a callback: done, tried again later, or given up.
 
+use account::Actor;
 use store::CallbackRow;
 use uuid::Uuid;
 use wake::{
@@ -9,7 +10,7 @@ use wake::{
 
 use crate::{
     command::{Attempt, Reply},
-    decide::rest,
+    decide::account::may_administer,
     refusal::Refusal,
     stage::Stage,
 };
@@ -70,7 +71,12 @@ pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal
         took_ms: attempt.took_ms,
         webhook_id: row.webhook_id.clone(),
     };
-    stage.record(&stream, "system", wake::Event::from(event), Vec::new())?;
+    stage.record(
+        &stream,
+        &Actor::System,
+        wake::Event::from(event),
+        Vec::new(),
+    )?;
     change(
         stage,
         CallbackRow {
@@ -87,11 +93,11 @@ pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal
 /// Sends a finished callback again, with the same id and a fresh set of tries.
 pub fn replay(
     stage: &mut Stage<'_>,
-    actor: &str,
+    actor: &Actor,
     callback: u64,
     delivery_id: Uuid,
 ) -> Result<Reply, Refusal> {
-    rest::may_administer(stage, actor)?;
+    may_administer(stage, actor)?;
     let row = stage
         .callbacks
         .get(&callback)

@@ -1,7 +1,8 @@
 //! An agent delivers: its key decides who it is, its rate decides how often.
 
-use account::Bucket;
+use account::{Actor, Bucket};
 use store::{IdempotencyRow, Needs};
+use trail::Stream;
 use wake::{
     limits,
     webhook::{CallbackUrl, HostPattern},
@@ -18,7 +19,7 @@ use crate::{
 
 pub fn needs(core: &Core, deliver: &Deliver, needs: &mut Needs) {
     if let Some(key) = core.accounts.keys.get(&deliver.key_id) {
-        need_stream(core, format!("agent/{}", key.agent_id), needs);
+        need_stream(core, &Stream::agent(&key.agent_id), needs);
     }
     if !core.buckets.contains_key(&deliver.key_id) && !needs.buckets.contains(&deliver.key_id) {
         needs.buckets.push(deliver.key_id.clone());
@@ -69,10 +70,9 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
         })?;
 
     let content = delivery.details.take().map(|details| ("details", details));
-    let stream = format!("agent/{}", key.agent_id);
     let (_, created_at) = stage.record(
-        &stream,
-        &stream,
+        &Stream::agent(&key.agent_id),
+        &Actor::agent(&key.agent_id),
         wake::Event::from(received),
         content.into_iter().collect(),
     )?;

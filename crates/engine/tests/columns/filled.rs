@@ -13,7 +13,7 @@ use std::{
 use account::{command::NewKey, event::RelaysCounted};
 use engine::{
     Clock, Command, Engine, Keys, Reply, Setup, Vault,
-    command::{Attempt, Deliver},
+    command::{Account, Attempt, Deliver, Inbox, Wake},
     read::WebhookSecrets,
 };
 use inbox::{Answer, Request, Verdict, event::Channel};
@@ -54,13 +54,13 @@ struct House {
 }
 
 impl House {
-    async fn ask(&self, command: Command) -> Reply {
+    async fn ask(&self, command: impl Into<Command>) -> Reply {
         self.engine.submit(command).await.unwrap()
     }
 
     async fn administer(&self, command: account::Command) {
-        let actor = "operator".to_owned();
-        self.ask(Command::Administer { actor, command }).await;
+        let actor = account::Actor::Operator;
+        self.ask(Account::Administer { actor, command }).await;
     }
 
     fn pass(&self, seconds: i64) {
@@ -69,7 +69,7 @@ impl House {
 
     async fn deliver(&self, agent: &str, number: u32, kind: Kind, full: bool) -> Uuid {
         let callback = CallbackUrl::parse(&format!("https://hooks.example.com/{number}")).unwrap();
-        let deliver = Command::Deliver(Deliver {
+        let deliver = Wake::Deliver(Deliver {
             key_id: format!("k-{agent}"),
             delivery: NewDelivery {
                 agent_id: agent.to_owned(),
@@ -95,7 +95,7 @@ impl House {
 
     async fn respond(&self, by: &str, delivery_id: Uuid, verdict: Verdict, hold_seconds: i64) {
         let edited = (verdict == Verdict::Redirected).then(|| b"{\"n\":1}".to_vec());
-        self.ask(Command::Respond {
+        self.ask(Inbox::Respond {
             person: match by {
                 "ann" => person(by, Channel::Page),
                 _ => person(by, Channel::Api),
@@ -117,11 +117,10 @@ impl House {
         let mut at_once = tokio::task::JoinSet::new();
         for number in 0..many {
             let engine = self.engine.clone();
-            let stream = format!("agent/{}", ["alpha", "beta"][number as usize % 2]);
+            let agent = ["alpha", "beta"][number as usize % 2];
             at_once.spawn(async move {
-                let denied = Command::Deny {
-                    actor: stream.clone(),
-                    stream,
+                let denied = Account::Deny {
+                    actor: account::Actor::agent(agent),
                     what: format!("GET /{number}"),
                     code: "not_found".to_owned(),
                 };
@@ -185,7 +184,7 @@ async fn people_and_agents(house: &House) {
             .shared()
             .seal_password(name, &format!("hash of {name}"));
         house
-            .ask(Command::SetPassword {
+            .ask(Account::SetPassword {
                 name: name.to_owned(),
                 keep: None,
                 revoke: None,
@@ -211,8 +210,8 @@ async fn people_and_agents(house: &House) {
         let secrets = WebhookSecrets::new(format!("whsec_{agent}"));
         let sealed = house.engine.shared().seal_webhook_secrets(agent, &secrets);
         house
-            .ask(Command::SetSecret {
-                actor: "operator".to_owned(),
+            .ask(Account::SetSecret {
+                actor: account::Actor::Operator,
                 agent_id: agent.to_owned(),
                 sealed: sealed.unwrap(),
             })
@@ -220,7 +219,7 @@ async fn people_and_agents(house: &House) {
     }
     for (number, name) in (1..).zip(["ann", "bob"]) {
         house
-            .ask(Command::RecordRelays(RelaysCounted {
+            .ask(Account::RecordRelays(RelaysCounted {
                 agent_id: format!("lamp of {name}"),
                 from_device: number,
                 from_device_bytes: number * 10,
@@ -271,7 +270,7 @@ async fn deliveries(house: &House) {
     house.deny(1).await;
     house.respond("ann", ids[7], Verdict::Approved, 3600).await;
     house
-        .ask(Command::Undo {
+        .ask(Inbox::Undo {
             person: person("ann", Channel::Page),
             delivery_id: ids[7],
         })
@@ -279,8 +278,8 @@ async fn deliveries(house: &House) {
     house.respond("ann", ids[8], Verdict::Approved, 3600).await;
     house.respond("bob", ids[11], Verdict::Rejected, 3000).await;
     house
-        .ask(Command::EraseNow {
-            actor: "ann".to_owned(),
+        .ask(Wake::EraseNow {
+            actor: account::Actor::person("ann"),
             delivery_id: ids[2],
         })
         .await;
@@ -290,14 +289,14 @@ async fn deliveries(house: &House) {
         ));
         let delivery_id = ids[number as usize];
         house
-            .ask(Command::Snooze {
+            .ask(Inbox::Snooze {
                 name: name.to_owned(),
                 delivery_id,
                 until,
             })
             .await;
         house
-            .ask(Command::See {
+            .ask(Inbox::See {
                 name: name.to_owned(),
                 delivery_id,
             })
@@ -328,7 +327,7 @@ async fn callbacks(house: &House) {
     assert!(rows.len() >= 3, "{rows:?}");
     for (row, error) in rows.iter().zip([None, Some("500")]) {
         house
-            .ask(Command::RecordAttempt(Attempt {
+            .ask(Wake::RecordAttempt(Attempt {
                 callback: row.no,
                 delivery_id: row.delivery_id,
                 http_status: Some(if error.is_some() { 500 } else { 200 }),

@@ -9,7 +9,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Command, read::WebhookSecrets};
+use engine::{command::Account, read::WebhookSecrets};
 use serde::Serialize;
 use trail::Micros;
 
@@ -217,7 +217,7 @@ async fn keep_new_secret(
         .seal_webhook_secrets(agent_id, &secrets)
         .map_err(|_| Problem::unavailable())?;
     let agent_id = agent_id.to_owned();
-    let command = acting.asks(Command::SetSecret {
+    let command = acting.asks(Account::SetSecret {
         actor: acting.actor.clone(),
         agent_id,
         sealed,

@@ -1,14 +1,14 @@
 //! An agent's device token: made, read again, renewed and taken away, by the
 //! one person that the agent belongs to.
 
-use account::{NewDeviceToken, command::Command as Ask, secret::Kind};
+use account::{Actor, NewDeviceToken, command::Command as Ask, secret::Kind};
 use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
+use engine::command::Account;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -98,7 +98,7 @@ pub async fn export(
         agent_id: agent_id.clone(),
         owner: keeper.0.name().to_owned(),
     };
-    let command = keeper.asks(Command::Enter { command });
+    let command = keeper.asks(Account::Enter { command });
     app.engine.submit(command).await?;
     // Sealed with a key that is no longer here, after a restore without it.
     let token = app.shared().device_token(&agent_id).await?;
@@ -120,13 +120,13 @@ pub async fn remove(
 pub async fn take_away(app: &App, remover: Remover, agent_id: String) -> Result<(), Problem> {
     let accounts = app.shared().accounts();
     let agent = accounts.agents.get(&agent_id);
-    let is_owner = agent.is_some_and(|agent| agent.owner == remover.actor());
+    let is_owner = agent.is_some_and(|agent| Actor::person(&agent.owner) == remover.actor());
     if !is_owner && !remover.administers() {
         // Somebody else's is the same as none.
         return Err(account::Rejection::NoSuchAgent(agent_id).into());
     }
-    let command = Command::RemoveAgent {
-        actor: remover.actor().to_owned(),
+    let command = Account::RemoveAgent {
+        actor: remover.actor(),
         agent_id: agent_id.clone(),
         as_owner: is_owner,
     };
@@ -154,7 +154,7 @@ async fn keep(
         token_id: short_id("dev")?,
         hash,
     };
-    let command = Command::SetDeviceToken {
+    let command = Account::SetDeviceToken {
         command: ask(new),
         agent_id: agent_id.to_owned(),
         sealed,

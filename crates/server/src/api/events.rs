@@ -22,7 +22,7 @@ use futures_util::stream;
 use serde_json::json;
 use store::EntryQuery;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
-use trail::Hash;
+use trail::{Hash, Stream};
 
 use crate::{
     App, Problem,
@@ -198,7 +198,7 @@ pub fn is_public(entry: &Entry) -> bool {
 }
 
 pub fn is_public_stream(stream: &str) -> bool {
-    stream.starts_with("agent/")
+    Stream::agent_of(stream).is_some()
 }
 
 /// An entry as an event.

@@ -9,7 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use engine::{
-    Command, Refusal, Reply, Row,
+    Refusal, Reply, Row,
+    command::{Inbox, Wake},
     read::{Content, InboxAsk},
 };
 use serde::Serialize;
@@ -287,7 +288,7 @@ pub async fn respond(
     .await?;
     let request = Request::parse(&bytes)?;
     let delivery_id = delivery_id(&id)?;
-    let command = Command::Respond {
+    let command = Inbox::Respond {
         person,
         delivery_id,
         request,
@@ -317,7 +318,7 @@ pub async fn undo(
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let delivery_id = delivery_id(&id)?;
-    let command = Command::Undo {
+    let command = Inbox::Undo {
         person,
         delivery_id,
     };
@@ -338,8 +339,8 @@ pub async fn erase(
 }
 
 pub async fn erase_content(app: &App, admin: &Admin, id: &str) -> Result<(), Problem> {
-    let command = Command::EraseNow {
-        actor: admin.actor().to_owned(),
+    let command = Wake::EraseNow {
+        actor: admin.actor(),
         delivery_id: delivery_id(id)?,
     };
     app.engine.submit(admin.asks(command)).await?;
@@ -353,7 +354,7 @@ pub async fn seen(
 ) -> Result<StatusCode, Problem> {
     let delivery_id = delivery_id(&id)?;
     app.engine
-        .submit(Command::See {
+        .submit(Inbox::See {
             name: human.user.name,
             delivery_id,
         })

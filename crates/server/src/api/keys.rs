@@ -133,7 +133,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let agent_id: String = fields.required("agent_id", "a string")?;
     let test = fields.optional("test", "true or false")?.unwrap_or(false);
     let orchestrates = fields.optional("orchestrates", "a list of agent ids")?;
@@ -168,7 +168,7 @@ pub async fn rotate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let overlap: Option<Option<i64>> = fields.optional("overlap_seconds", "an integer or null")?;
     fields.end()?;
     let overlap = overlap.flatten().unwrap_or(OVERLAP_SECONDS);

@@ -33,7 +33,7 @@ pub async fn set(
     body: Body,
 ) -> Result<StatusCode, Problem> {
     let keys = KeyKind::parse(&keys).ok_or_else(Problem::not_found)?;
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let rate: Option<Rate> = fields.required("rate", RATE)?;
     fields.end()?;
     admin.ask(&app, Ask::SetRate { keys, rate }).await?;

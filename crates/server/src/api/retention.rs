@@ -28,7 +28,7 @@ pub async fn set(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let days = fields.required("days", "an integer from 1 to 36500, or null")?;
     fields.end()?;
     let command = Ask::SetRetention { kind, days };

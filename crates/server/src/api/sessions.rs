@@ -13,7 +13,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
+use engine::command::Account;
 use serde::Serialize;
 use trail::Micros;
 
@@ -94,7 +94,7 @@ pub async fn rotate(
         token_id: short_id("tok")?,
         token_hash,
     };
-    let command = human.asks(Command::Enter { command });
+    let command = human.asks(Account::Enter { command });
     app.engine.submit(command).await?;
     Ok(users::shown_once(&app, human.user.name, token))
 }

@@ -13,7 +13,7 @@ use engine::{
 };
 use serde_json::json;
 use store::EntryQuery;
-use trail::{Hash, Micros, Receipt};
+use trail::{Hash, Micros, Receipt, Stream};
 
 use crate::{
     App, Problem,
@@ -65,7 +65,7 @@ pub async fn index(
             "agent_id" | "stream" if look.stream.is_some() => {
                 return Err(query::bad("stream", "left out when \"agent_id\" is given"));
             }
-            "agent_id" => look.stream = Some(format!("agent/{value}")),
+            "agent_id" => look.stream = Some(Stream::Agent(value).to_string()),
             "stream" => look.stream = Some(value),
             "event_type" => look.event_type = Some(value),
             "actor" => look.actor = Some(value),

@@ -51,7 +51,7 @@ pub async fn create(
     body: Body,
 ) -> Result<Response, Problem> {
     admin.outlasts_session()?;
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let name: String = fields.required("name", "a string")?;
     let role = fields.choice("role", ROLES)?;
     fields.end()?;
@@ -138,7 +138,7 @@ pub async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let role = fields.choice("role", ROLES)?;
     let state = fields.choice("state", STATES)?;
     fields.end()?;

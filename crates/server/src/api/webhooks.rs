@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use engine::Command;
+use engine::command::Wake;
 use serde::Serialize;
 use store::CallbackRow;
 use trail::Micros;
@@ -44,7 +44,7 @@ pub async fn allow(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.actor(), &headers, body).await?;
+    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
     let pattern: String = fields.required("pattern", "a string")?;
     let networks: Option<Vec<String>> = fields.optional("networks", "a list of networks")?;
     let ca_pem: Option<Option<String>> = fields.optional("ca_pem", "a string or null")?;
@@ -187,8 +187,8 @@ pub async fn send_again(app: &App, admin: &Admin, id: &str) -> Result<(), Proble
         .find(|row| row.no == callback)
         .ok_or_else(Problem::not_found)?;
     let delivery_id = row.delivery_id;
-    let command = Command::ReplayCallback {
-        actor: admin.actor().to_owned(),
+    let command = Wake::ReplayCallback {
+        actor: admin.actor(),
         callback,
         delivery_id,
     };

@@ -12,7 +12,7 @@ use std::{
 };
 
 use account::event::RelaysCounted;
-use engine::Command;
+use engine::command::Account;
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use store::RelayedRow;
@@ -293,7 +293,7 @@ pub async fn record(app: &App, at_once: bool) {
     });
     let record = |(traffic, counted, sums): (Arc<Traffic>, RelaysCounted, Sums)| async move {
         let seen_at = counted.seen_at;
-        match app.engine.submit(Command::RecordRelays(counted)).await {
+        match app.engine.submit(Account::RecordRelays(counted)).await {
             Ok(_) => traffic.note_recorded(sums, seen_at, now),
             // Counted on, and tried again with the next.
             Err(refusal) => tracing::warn!(%refusal, "relays could not be recorded"),

@@ -6,7 +6,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Refusal, read::Entry};
+use engine::{Refusal, command::Inbox, read::Entry};
 use inbox::{
     Person, Rejection, Request, Verdict,
     answer::{EDITED_BYTES, FEEDBACK_CHARS},
@@ -351,7 +351,7 @@ async fn attempt(
             return Ok(Err((status, Draft::new(form, said))));
         }
     };
-    let command = Command::Respond {
+    let command = Inbox::Respond {
         person,
         delivery_id: item.row.row.id,
         request,
@@ -505,7 +505,7 @@ pub async fn undo(
 ) -> Result<Response, Response> {
     let person = person(&app, &signed, &format!("/items/{id}/undo")).map_err(not_yours)?;
     let delivery_id = delivery_id(&id).map_err(IntoResponse::into_response)?;
-    let command = Command::Undo {
+    let command = Inbox::Undo {
         person,
         delivery_id,
     };
@@ -551,7 +551,7 @@ pub async fn many(
         .map_err(|why| notice(StatusCode::UNPROCESSABLE_ENTITY, "Not sent", &why))?;
     let mut outcome = Vec::new();
     for item in items {
-        let command = Command::Respond {
+        let command = Inbox::Respond {
             person: person.clone(),
             delivery_id: item.row.row.id,
             request: request.clone(),
@@ -686,7 +686,7 @@ pub async fn undo_many(
     let (mut outcome, mut undone) = (Vec::new(), 0);
     for id in form.all("id").take(MANY) {
         let delivery_id = delivery_id(id).map_err(IntoResponse::into_response)?;
-        let command = Command::Undo {
+        let command = Inbox::Undo {
             person: person.clone(),
             delivery_id,
         };

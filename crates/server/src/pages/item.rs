@@ -6,7 +6,8 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use engine::{
-    Command, Row,
+    Row,
+    command::Inbox,
     read::{Entry, InboxAsk},
 };
 use maud::{Markup, html};
@@ -131,7 +132,7 @@ async fn note_seen(app: &App, signed: &Signed, delivery_id: Uuid) -> Result<(), 
     if seen.is_empty() {
         let app = app.clone();
         tokio::spawn(async move {
-            let see = Command::See { name, delivery_id };
+            let see = Inbox::See { name, delivery_id };
             if let Err(refusal) = app.engine.submit(see).await {
                 tracing::warn!(%refusal, "that an item was seen could not be noted");
             }
@@ -436,7 +437,7 @@ pub async fn snooze(
     let now = app.shared().clock.now();
     let hours: Option<i64> = form.text("hours").parse().ok();
     let hours = hours.filter(|hours| (1..=24 * 30).contains(hours));
-    let command = Command::Snooze {
+    let command = Inbox::Snooze {
         name: signed.user.name,
         delivery_id,
         until: hours.map(|hours| now.plus_seconds(hours * 3600)),

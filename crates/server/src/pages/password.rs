@@ -14,7 +14,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use engine::{Command, Refusal};
+use engine::{Refusal, command::Account};
 use maud::{Markup, html};
 use subtle::ConstantTimeEq as _;
 
@@ -246,7 +246,7 @@ pub async fn revoke_token(
         token_id,
         token_hash,
     };
-    let command = signed.asks(Command::Enter { command });
+    let command = signed.asks(Account::Enter { command });
     let submitted = app.engine.submit(command).await;
     submitted.map_err(refused)?;
     Ok(led_back(&app, &signed, Done::TokenRevoked))
@@ -273,7 +273,7 @@ pub async fn keep(
     let hashed = turn.spend(move |_| hash(&new)).await;
     let hashed = hashed.flatten().ok_or_else(failed)?;
     let sealed = app.shared().seal_password(name, &hashed);
-    let command = Command::SetPassword {
+    let command = Account::SetPassword {
         name: name.to_owned(),
         keep: by.map(|signed| signed.session.session_id.clone()),
         sealed: sealed.map_err(|_| failed())?,
@@ -281,7 +281,7 @@ pub async fn keep(
     };
     let command = match by {
         Some(signed) => signed.asks(command),
-        None => command,
+        None => command.into(),
     };
     app.engine.submit(command).await.map_err(refused)?;
     Ok(())
@@ -312,7 +312,7 @@ pub async fn end_session(
         sessions_of(&accounts, &signed.user.name).any(|session| session.session_id == session_id);
     if own {
         let command = account::Command::CloseSession { session_id };
-        let command = signed.asks(Command::Enter { command });
+        let command = signed.asks(Account::Enter { command });
         app.engine.submit(command).await.map_err(refused)?;
     }
     Ok(Redirect::to("/you").into_response())

@@ -73,8 +73,8 @@ pub struct Signed {
 
 impl Signed {
     /// A command of theirs, for as long as this session is.
-    pub fn asks(&self, command: Command) -> Command {
-        Command::By(self.presented(), Box::new(command))
+    pub fn asks(&self, command: impl Into<Command>) -> Command {
+        Command::by(self.presented(), command)
     }
 
     pub fn presented(&self) -> Presented {

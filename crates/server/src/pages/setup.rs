@@ -2,14 +2,14 @@
 //! password, and is its owner. The link is printed once at the start, while
 //! there is nobody yet.
 
-use account::{Role, command::Command as Ask, secret};
+use account::{Actor, Role, command::Command as Ask, secret};
 use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use engine::Command;
+use engine::command::Account;
 use maud::{Markup, html};
 
 use crate::{
@@ -111,9 +111,9 @@ async fn create(app: &App, name: &str) -> Result<(), Problem> {
         token_id: fresh::short_id("tok")?,
         token_hash,
     };
-    let actor = "operator".to_owned();
+    let actor = Actor::Operator;
     app.engine
-        .submit(Command::Administer { actor, command })
+        .submit(Account::Administer { actor, command })
         .await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
 };
-use engine::Command;
+use engine::command::Account;
 use maud::{Markup, html};
 use trail::Micros;
 
@@ -281,7 +281,7 @@ async fn enter(
         browser: session::browser(headers),
         expires_at: Micros(now.0 + SESSION_SECONDS * Micros::SECOND),
     };
-    let command = Command::Enter {
+    let command = Account::Enter {
         command: command(session),
     };
     app.engine.submit(command).await.ok()?;
@@ -310,7 +310,7 @@ pub async fn out(
     paid.map_err(IntoResponse::into_response)?;
     let session_id = signed.session.session_id;
     let command = account::Command::CloseSession { session_id };
-    let _ = app.engine.submit(Command::Enter { command }).await;
+    let _ = app.engine.submit(Account::Enter { command }).await;
     let gone = cookie(&app.settings, "", 0);
     Ok(([(header::SET_COOKIE, gone)], Redirect::to("/sign-in")).into_response())
 }

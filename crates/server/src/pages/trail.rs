@@ -11,7 +11,7 @@ use engine::{
 };
 use inbox::Event as InboxEvent;
 use maud::{Markup, html};
-use trail::Micros;
+use trail::{Micros, Stream};
 use wake::Event as WakeEvent;
 
 use crate::{
@@ -164,11 +164,11 @@ fn types(signed: &Signed) -> impl Iterator<Item = &'static str> {
 
 fn controls(app: &App, signed: &Signed, filter: &Filter) -> Markup {
     let accounts = app.shared().accounts();
-    let agents = accounts.agents.keys().map(|agent| format!("agent/{agent}"));
-    let people = accounts.users.keys().map(|name| format!("account/{name}"));
+    let agents = accounts.agents.keys().map(|agent| Stream::agent(agent));
+    let people = accounts.users.keys().map(|name| Stream::account(name));
     let owners = signed
         .is_owner()
-        .then_some(std::iter::once("admin".to_owned()).chain(people.take(STREAMS)));
+        .then_some(std::iter::once(Stream::Admin).chain(people.take(STREAMS)));
     let streams = owners.into_iter().flatten().chain(agents.take(STREAMS));
     html! {
         form .controls method="get" action="/trail" role="search" {

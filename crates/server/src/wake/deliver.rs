@@ -1,13 +1,17 @@
 //! `POST /wake/v1/deliver`: 201 means that it is durable.
 
 use ::wake::{Fault, NewDelivery, limits, response::Receipt, secret};
+use account::Actor;
 use axum::{
     body::Body,
     extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use engine::{Command, Refusal, Reply, command::Deliver};
+use engine::{
+    Refusal, Reply,
+    command::{Deliver, Wake},
+};
 use trail::Hash;
 
 use crate::{
@@ -40,7 +44,7 @@ pub async fn deliver(
     }
     let idempotency = idempotency_key.map(|name| (name, Hash::of("wakeful/body/1", &[&bytes])));
     let key_id = key.key_id;
-    let command = Command::Deliver(Deliver {
+    let command = Wake::Deliver(Deliver {
         key_id,
         delivery,
         idempotency,
@@ -59,9 +63,8 @@ pub async fn deliver(
         Ok(_) => Err(Problem::internal()),
         Err(refusal) => {
             if let Refusal::Wake(fault @ Fault::AgentMismatch(_)) = &refusal {
-                let stream = format!("agent/{}", key.agent_id);
                 let what = "POST /wake/v1/deliver as another agent".to_owned();
-                record_denial(&app, stream.clone(), stream, what, fault.code());
+                record_denial(&app, Actor::agent(&key.agent_id), what, fault.code());
             }
             Err(refusal.into())
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::wake::{Fault, Status, limits, sweep::digits};
-use account::Key;
+use account::{Actor, Key};
 use axum::{
     extract::{RawQuery, State},
     response::Response,
@@ -57,9 +57,8 @@ pub async fn response(
 
 /// Records the denial. To the asker it looks as if there were no such delivery.
 fn outside_scope(app: &App, key: &Key) -> Problem {
-    let stream = format!("agent/{}", key.agent_id);
     let what = "GET /wake/v1/response of another agent".to_owned();
-    record_denial(app, stream.clone(), stream, what, "outside_scope");
+    record_denial(app, Actor::agent(&key.agent_id), what, "outside_scope");
     Problem::not_found()
 }
 

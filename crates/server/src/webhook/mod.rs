@@ -14,7 +14,7 @@ use std::{
 };
 
 use ::wake::webhook::CallbackUrl;
-use engine::{Command, command::Attempt};
+use engine::command::{Attempt, Wake};
 use store::CallbackRow;
 use tokio::task::JoinSet;
 
@@ -134,7 +134,7 @@ async fn attempt(app: &App, clients: &Clients, row: CallbackRow) {
         ),
     };
     let random = engine::keys::random().map_or(0, u64::from_be_bytes);
-    let command = Command::RecordAttempt(Attempt {
+    let command = Wake::RecordAttempt(Attempt {
         callback: row.no,
         delivery_id: row.delivery_id,
         http_status,

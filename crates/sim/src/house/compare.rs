@@ -1,7 +1,7 @@
 //! The rows of the store held against the model.
 
 use engine::{Shared, read::InboxAsk, rebuild};
-use store::{Needs, Store as _, memory::Memory};
+use store::{Needs, Store, memory::Memory};
 use trail::Micros;
 use wake::Status;
 
@@ -43,6 +43,7 @@ pub fn has_idempotency(store: &Memory, pair: &(String, String)) -> Result<bool, 
         idempotency: vec![pair.clone()],
         ..Needs::default()
     };
+    let store: &dyn Store = store;
     Ok(read(store.load(&needs))?.idempotency.contains_key(pair))
 }
 

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use engine::{Command, Refusal, Reply};
+use engine::{
+    Command, Refusal, Reply,
+    command::{Inbox, Wake},
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -62,14 +65,14 @@ impl fmt::Display for Counts {
 
 fn name(command: &Command) -> &'static str {
     match command {
-        Command::Deliver(_) => "deliver",
-        Command::Respond { .. } => "respond",
-        Command::Undo { .. } => "undo",
-        Command::See { .. } => "see",
-        Command::Snooze { .. } => "snooze",
-        Command::RecordAttempt(_) => "attempt",
-        Command::ReplayCallback { .. } => "replay",
-        Command::EraseNow { .. } => "erase",
+        Command::Wake(Wake::Deliver(_)) => "deliver",
+        Command::Inbox(Inbox::Respond { .. }) => "respond",
+        Command::Inbox(Inbox::Undo { .. }) => "undo",
+        Command::Inbox(Inbox::See { .. }) => "see",
+        Command::Inbox(Inbox::Snooze { .. }) => "snooze",
+        Command::Wake(Wake::RecordAttempt(_)) => "attempt",
+        Command::Wake(Wake::ReplayCallback { .. }) => "replay",
+        Command::Wake(Wake::EraseNow { .. }) => "erase",
         _ => "administer",
     }
 }

@@ -83,8 +83,8 @@ impl House {
         for sweeper in &mut self.sweepers {
             sweeper.check(&self.model)?;
         }
-        match &self.turns {
-            Some(turns) if !asked.lost => compare::published(turns.shared(), &self.model),
+        match self.shared() {
+            Some(shared) if !asked.lost => compare::published(shared, &self.model),
             _ => Ok(()),
         }
     }

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use account::Role;
+use account::{Actor, Role};
 use engine::{
     Command, Refusal, Reply,
-    command::{Attempt, Deliver},
+    command::{Account, Attempt, Deliver, Inbox, Wake},
 };
 use inbox::{Person, Rejection, Request, Verdict};
 use store::Erased;
@@ -90,23 +90,9 @@ impl Model {
 
     pub fn decide(&mut self, command: &Command, learn: Learn<'_>) -> Result<Reply, Refusal> {
         match command {
-            Command::Deliver(deliver) => self.deliver(deliver, learn),
-            Command::Respond {
-                person,
-                delivery_id,
-                request,
-            } => self.respond(person, *delivery_id, request),
-            Command::Undo {
-                person,
-                delivery_id,
-            } => self.undo(person, *delivery_id),
-            Command::See { name, delivery_id } => self.see(name, *delivery_id),
-            Command::Snooze {
-                name,
-                delivery_id,
-                until,
-            } => self.snooze(name, *delivery_id, *until),
-            Command::Administer { actor, command } => {
+            Command::Wake(command) => self.decide_wake(command, learn),
+            Command::Inbox(command) => self.decide_inbox(command),
+            Command::Account(Account::Administer { actor, command }) => {
                 self.accounts.may_administer(actor)?;
                 let entries = self.accounts.administer(command, self.now)?;
                 for _ in 0..entries {
@@ -114,14 +100,43 @@ impl Model {
                 }
                 Ok(Reply::Done)
             }
-            Command::RecordAttempt(attempt) => self.attempt(attempt),
-            Command::ReplayCallback {
+            other => unreachable!("no order is {other:?}"),
+        }
+    }
+
+    fn decide_wake(&mut self, command: &Wake, learn: Learn<'_>) -> Result<Reply, Refusal> {
+        match command {
+            Wake::Deliver(deliver) => self.deliver(deliver, learn),
+            Wake::RecordAttempt(attempt) => self.attempt(attempt),
+            Wake::ReplayCallback {
                 actor,
                 callback,
                 delivery_id,
             } => self.replay(actor, *callback, *delivery_id),
-            Command::EraseNow { actor, delivery_id } => self.erase_now(actor, *delivery_id),
-            other => unreachable!("no order is {other:?}"),
+            Wake::EraseNow { actor, delivery_id } => self.erase_now(actor, *delivery_id),
+            Wake::Expire { .. } | Wake::Erase { .. } => {
+                unreachable!("the engine alone asks for {command:?}")
+            }
+        }
+    }
+
+    fn decide_inbox(&mut self, command: &Inbox) -> Result<Reply, Refusal> {
+        match command {
+            Inbox::Respond {
+                person,
+                delivery_id,
+                request,
+            } => self.respond(person, *delivery_id, request),
+            Inbox::Undo {
+                person,
+                delivery_id,
+            } => self.undo(person, *delivery_id),
+            Inbox::See { name, delivery_id } => self.see(name, *delivery_id),
+            Inbox::Snooze {
+                name,
+                delivery_id,
+                until,
+            } => self.snooze(name, *delivery_id, *until),
         }
     }
 
@@ -348,7 +363,7 @@ impl Model {
         Ok(Reply::Done)
     }
 
-    fn replay(&mut self, actor: &str, callback: u64, id: Uuid) -> Result<Reply, Refusal> {
+    fn replay(&mut self, actor: &Actor, callback: u64, id: Uuid) -> Result<Reply, Refusal> {
         let now = self.now;
         self.accounts.may_administer(actor)?;
         let row = self.callbacks.get_mut(&callback).ok_or(Refusal::NotFound)?;
@@ -358,7 +373,7 @@ impl Model {
         Ok(Reply::Done)
     }
 
-    fn erase_now(&mut self, actor: &str, id: Uuid) -> Result<Reply, Refusal> {
+    fn erase_now(&mut self, actor: &Actor, id: Uuid) -> Result<Reply, Refusal> {
         self.accounts.may_administer(actor)?;
         let at = self.find(id)?;
         if !self.items[at].is_over() {

@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use account::{
-    Command as Ask, KeyKind, Presented, Rate, Reviewer, Role, State, command::NewKey,
+    Actor, Command as Ask, KeyKind, Presented, Rate, Reviewer, Role, State, command::NewKey,
     secret::SecretHash,
 };
 use engine::{
     Command,
-    command::{Attempt, Deliver},
+    command::{Account, Attempt, Deliver, Inbox, Wake},
 };
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
 use trail::{Hash, Micros};
@@ -46,11 +46,11 @@ pub fn first() -> Vec<Command> {
         key("west", true),
         allow(),
     ];
-    let operator = |command| Command::Administer {
-        actor: "operator".to_owned(),
+    let operator = |command| Account::Administer {
+        actor: Actor::Operator,
         command,
     };
-    commands.into_iter().map(operator).collect()
+    commands.into_iter().map(operator).map(Into::into).collect()
 }
 
 fn user(name: &str, role: Role) -> Ask {
@@ -78,48 +78,57 @@ fn allow() -> Ask {
 /// Draws one command.
 pub fn draw(dice: &mut Dice, model: &Model, now: Micros) -> Command {
     match dice.roll(100) {
-        0..34 => deliver(dice, model),
-        34..60 => Command::Respond {
+        0..34 => deliver(dice, model).into(),
+        34..76 => at_an_item(dice, model, now).into(),
+        76..85 => attempt(dice, model).into(),
+        85..87 => {
+            let (callback, delivery_id) = callback(dice, model);
+            let actor = actor(dice);
+            let replay = Wake::ReplayCallback {
+                actor,
+                callback,
+                delivery_id,
+            };
+            replay.into()
+        }
+        87..91 => {
+            let (actor, delivery_id) = (actor(dice), item(dice, model));
+            Wake::EraseNow { actor, delivery_id }.into()
+        }
+        _ => {
+            let (actor, command) = (actor(dice), administer(dice, model, now));
+            Account::Administer { actor, command }.into()
+        }
+    }
+}
+
+/// What a person does with an item.
+fn at_an_item(dice: &mut Dice, model: &Model, now: Micros) -> Inbox {
+    match dice.roll(42) {
+        0..26 => Inbox::Respond {
             person: person(dice),
             delivery_id: open_item(dice, model),
             request: request(dice),
         },
-        60..68 => undo(dice, model),
-        68..73 => Command::See {
+        26..34 => undo(dice, model),
+        34..39 => Inbox::See {
             name: dice.pick(&PEOPLE).to_owned(),
             delivery_id: item(dice, model),
         },
-        73..76 => Command::Snooze {
+        _ => Inbox::Snooze {
             name: dice.pick(&PEOPLE).to_owned(),
             delivery_id: item(dice, model),
             until: dice
                 .chance(70)
                 .then(|| now.plus_seconds(dice.roll(9000) as i64)),
         },
-        76..85 => attempt(dice, model),
-        85..87 => {
-            let (callback, delivery_id) = callback(dice, model);
-            Command::ReplayCallback {
-                actor: actor(dice),
-                callback,
-                delivery_id,
-            }
-        }
-        87..91 => Command::EraseNow {
-            actor: actor(dice),
-            delivery_id: item(dice, model),
-        },
-        _ => Command::Administer {
-            actor: actor(dice),
-            command: administer(dice, model, now),
-        },
     }
 }
 
-fn actor(dice: &mut Dice) -> String {
+fn actor(dice: &mut Dice) -> Actor {
     match dice.chance(70) {
-        true => "operator".to_owned(),
-        false => dice.pick(&PEOPLE).to_owned(),
+        true => Actor::Operator,
+        false => Actor::person(dice.pick(&PEOPLE)),
     }
 }
 
@@ -175,13 +184,13 @@ fn open_item(dice: &mut Dice, model: &Model) -> Uuid {
 }
 
 /// Mostly by the one whose answer is held.
-fn undo(dice: &mut Dice, model: &Model) -> Command {
+fn undo(dice: &mut Dice, model: &Model) -> Inbox {
     let held = model.items.iter().rev().take(2 * RECENT);
     let held: Vec<_> = held
         .filter_map(|item| Some((item.id, item.hold.as_ref()?)))
         .collect();
     if held.is_empty() || dice.chance(20) {
-        return Command::Undo {
+        return Inbox::Undo {
             person: person(dice),
             delivery_id: item(dice, model),
         };
@@ -191,7 +200,7 @@ fn undo(dice: &mut Dice, model: &Model) -> Command {
         true => recognised(dice, &hold.by),
         false => person(dice),
     };
-    Command::Undo {
+    Inbox::Undo {
         person,
         delivery_id,
     }
@@ -217,7 +226,7 @@ fn key(dice: &mut Dice, model: &Model) -> String {
     key.cloned().unwrap_or_else(|| "key_none".to_owned())
 }
 
-fn deliver(dice: &mut Dice, model: &Model) -> Command {
+fn deliver(dice: &mut Dice, model: &Model) -> Wake {
     // A key that works, most of the time.
     let key_id = match dice.chance(90) {
         true => format!("key_{}", dice.pick(&AGENTS)),
@@ -247,7 +256,7 @@ fn deliver(dice: &mut Dice, model: &Model) -> Command {
     // The same few names come again, with the same body or another.
     let name = dice.chance(30).then(|| format!("once-{}", dice.roll(40)));
     let digest = Hash::of("sim", &[&[dice.pick(&[0, 0, 0, 1])]]);
-    Command::Deliver(Deliver {
+    Wake::Deliver(Deliver {
         key_id,
         delivery: delivery.expect("the body is a delivery"),
         idempotency: name.map(|name| (name, digest)),
@@ -262,11 +271,11 @@ fn callback(dice: &mut Dice, model: &Model) -> (u64, Uuid) {
     row.map_or(none, |(no, row)| (*no, row.delivery_id))
 }
 
-fn attempt(dice: &mut Dice, model: &Model) -> Command {
+fn attempt(dice: &mut Dice, model: &Model) -> Wake {
     let (callback, delivery_id) = callback(dice, model);
     let http_status = dice.pick(&[None, Some(200), Some(200), Some(500), Some(410)]);
     let failed = http_status != Some(200);
-    Command::RecordAttempt(Attempt {
+    Wake::RecordAttempt(Attempt {
         callback,
         delivery_id,
         http_status,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use account::{
-    KeyKind, Rate, Rejection, Role,
+    Actor, KeyKind, Rate, Rejection, Role,
     command::{Command, NewKey},
     secret::SecretHash,
 };
@@ -71,8 +71,13 @@ impl Accounts {
         person.is_some_and(|person| person.active && person.role >= role)
     }
 
-    pub fn may_administer(&self, actor: &str) -> Result<(), Refusal> {
-        match actor == "operator" || self.may(actor, Role::Owner) {
+    pub fn may_administer(&self, actor: &Actor) -> Result<(), Refusal> {
+        let may = match actor {
+            Actor::Operator | Actor::System => true,
+            Actor::Person(name) => self.may(name, Role::Owner),
+            Actor::Agent(_) => false,
+        };
+        match may {
             true => Ok(()),
             false => Err(Refusal::PersonGone),
         }

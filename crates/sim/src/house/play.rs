@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use engine::{Command, Turns, turns::Told};
+use engine::{Command, Shared, Turns, turns::Told};
 use store::memory::Fault;
 use trail::Micros;
 
@@ -56,16 +56,27 @@ pub fn play(seed: u64, steps: u64, rule: Option<Rule>) -> Result<Counts, Box<Fai
 pub struct House {
     dice: Dice,
     pub(super) machine: Machine,
-    pub(super) turns: Option<Turns>,
+    /// Two processes that take turns on one store.
+    processes: [Process; 2],
+    /// The one whose turn it is.
+    at: usize,
     pub(super) model: Model,
     pub(super) sweepers: [Sweeper; 3],
-    /// The last time that the engine's clock showed, in this process.
-    shown: Micros,
     /// The latest time that any process followed.
     latest: Micros,
-    retain: Option<Told<u64>>,
     counts: Counts,
     recent: VecDeque<Asked>,
+}
+
+/// What ends with a process.
+#[derive(Debug, Default)]
+struct Process {
+    turns: Option<Turns>,
+    /// The last time that its clock showed.
+    shown: Option<Micros>,
+    /// The version of the store that it has seen.
+    version: u64,
+    retain: Option<Told<u64>>,
 }
 
 impl House {
@@ -74,12 +85,11 @@ impl House {
         House {
             machine: Machine::new(&mut dice),
             dice,
-            turns: None,
+            processes: Default::default(),
+            at: 0,
             model: Model::default(),
             sweepers: ["north", "south", "west"].map(Sweeper::new),
-            shown: Micros(i64::MIN),
             latest: Micros(i64::MIN),
-            retain: None,
             counts: Counts::default(),
             recent: VecDeque::new(),
         }
@@ -91,21 +101,35 @@ impl House {
         let now = self.now()?;
         self.model.begin(now);
         self.model.record();
+        self.at = 1;
+        self.start()?;
         for command in orders::first() {
+            self.at = 1 - self.at;
             self.ask(vec![command], Plan::default())?;
         }
         Ok(())
     }
 
+    fn process(&mut self) -> &mut Process {
+        &mut self.processes[self.at]
+    }
+
     fn engine(&mut self) -> &mut Turns {
-        self.turns.as_mut().expect("a process runs between turns")
+        let turns = self.process().turns.as_mut();
+        turns.expect("a process runs between turns")
+    }
+
+    /// What readers of the process share whose turn it was, if it was not lost.
+    pub(super) fn shared(&self) -> Option<&Arc<Shared>> {
+        self.processes[self.at].turns.as_ref().map(Turns::shared)
     }
 
     /// Starts a process on what is durable, perhaps after one that failed to.
     fn start(&mut self) -> Result<(), String> {
-        self.turns = None;
-        self.retain = None;
-        self.shown = self.model.last_time;
+        *self.process() = Process {
+            shown: Some(self.model.last_time),
+            ..Process::default()
+        };
         if self.model.size > 0 && self.dice.chance(10) {
             let plan = self.draw_plan();
             self.counts.fault(match self.machine.start(plan) {
@@ -115,10 +139,11 @@ impl House {
             });
         }
         match self.machine.start(Plan::default()) {
-            Some(Ok(turns)) => self.turns = Some(turns),
+            Some(Ok(turns)) => self.process().turns = Some(turns),
             Some(Err(fault)) => return Err(format!("a process does not start: {fault}")),
             None => return Err("a process does not start".to_owned()),
         }
+        self.process().version = self.machine.store.version();
         self.now()?;
         let store = &self.machine.store;
         let kept = |pair: &(String, String)| compare::has_idempotency(store, pair);
@@ -137,22 +162,24 @@ impl House {
     /// The engine's time, which never goes back while its process lives.
     fn now(&mut self) -> Result<Micros, String> {
         let now = self.engine().shared().clock.now();
-        let before = std::mem::replace(&mut self.shown, now);
-        match now >= before {
-            true => Ok(now),
-            false => Err(format!("the clock went back from {before:?} to {now:?}")),
+        match self.process().shown.replace(now) {
+            Some(before) if now < before => {
+                Err(format!("the clock went back from {before:?} to {now:?}"))
+            }
+            _ => Ok(now),
         }
     }
 
     fn turn(&mut self) -> Result<(), String> {
         self.counts.turns += 1;
+        self.at = self.dice.roll(2) as usize;
         self.pass();
         if self.dice.rarely(5) {
             self.lose()?;
         }
         let commands = self.draw_commands()?;
-        if self.retain.is_none() && self.dice.rarely(15) {
-            self.retain = Some(self.engine().retain());
+        if self.process().retain.is_none() && self.dice.rarely(15) {
+            self.process().retain = Some(self.engine().retain());
             self.counts.steps += 1;
             self.counts.add("retain", "asked");
         }
@@ -245,9 +272,10 @@ impl House {
         if lost {
             return self.lose();
         }
-        let answered = self.retain.as_mut().and_then(|told| told.try_recv().ok());
+        let retain = &mut self.process().retain;
+        let answered = retain.as_mut().and_then(|told| told.try_recv().ok());
         if let Some(answer) = answered {
-            self.retain = None;
+            *retain = None;
             let left = self.model.next_by_rule(chores_at);
             if answer.is_ok() && !left.is_empty() {
                 return Err(format!("retention has ended, and {left:?} are left"));
@@ -259,8 +287,15 @@ impl House {
     /// Lets the engine take a turn. While the store keeps it waiting agents
     /// sweep, and time passes if it waits for its commit.
     fn take_turn(&mut self, commands: Vec<Command>, plan: Plan) -> Result<Asked, String> {
-        let now = self.now()?;
-        let turns = self.turns.as_mut().expect("a process runs between turns");
+        let mut now = self.now()?;
+        let version = self.machine.store.version();
+        let has_failed = self.engine().shared().health.is_degraded();
+        if has_failed || self.process().version != version {
+            // It loads what is durable, and goes on from there.
+            now = now.max(self.model.last_time);
+        }
+        let turns = self.processes[self.at].turns.as_mut();
+        let turns = turns.expect("a process runs between turns");
         let shared = Arc::clone(turns.shared());
         let was_degraded = shared.health.is_degraded();
         let waiting: Vec<_> = commands
@@ -283,6 +318,7 @@ impl House {
             }
         });
         swept?;
+        self.processes[self.at].version = self.machine.store.version();
         let told = waiting.into_iter().map(|mut told| told.try_recv().ok());
         Ok(Asked {
             now,
@@ -299,10 +335,10 @@ impl House {
     /// Every agent reads a page; gives whether there is more for one of them.
     fn sweep(&mut self) -> Result<bool, String> {
         let limit = 1 + self.dice.roll(PAGE) as usize;
-        let turns = self.turns.as_ref().expect("a process runs between turns");
+        let shared = Arc::clone(self.engine().shared());
         let mut has_more = false;
         for sweeper in &mut self.sweepers {
-            let is_last = !sweeper.read(turns.shared(), limit)?;
+            let is_last = !sweeper.read(&shared, limit)?;
             sweeper.check(&self.model)?;
             if is_last {
                 sweeper.has_all(&self.model)?;
@@ -314,8 +350,8 @@ impl House {
 
     fn compare_all(&mut self) -> Result<(), String> {
         let now = self.now()?;
-        let turns = self.turns.as_ref().expect("a process runs between turns");
-        compare::all(&self.machine.store, turns.shared(), &self.model, now)
+        let shared = Arc::clone(self.engine().shared());
+        compare::all(&self.machine.store, &shared, &self.model, now)
     }
 
     /// What everyone has at the end is all there is.

@@ -13,6 +13,8 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct Data {
+    /// How many batches were appended.
+    pub version: u64,
     pub head: Option<HeadRow>,
     /// By position.
     pub entries: Vec<EntryRow>,
@@ -81,12 +83,13 @@ impl Data {
     }
 
     /// Refuses a batch that does not fit before anything of it is written.
-    pub fn append(&mut self, batch: &Batch) -> Result<()> {
-        match self.follows(batch) && self.is_free(batch) {
-            true => self.write(batch),
-            false => return Err(Error::Conflict),
+    pub fn append(&mut self, version: u64, batch: &Batch) -> Result<u64> {
+        if version != self.version || !self.follows(batch) || !self.is_free(batch) {
+            return Err(Error::Conflict);
         }
-        Ok(())
+        self.write(batch);
+        self.version += 1;
+        Ok(self.version)
     }
 
     /// Whether the batch was decided on the log as it is.
@@ -97,10 +100,9 @@ impl Data {
         let size = self.head.as_ref().map_or(0, |head| head.size);
         let at_end = (size..).zip(&batch.entries);
         let mut next_seq = BTreeMap::new();
-        size == batch.expected_size
-            && at_end
-                .into_iter()
-                .all(|(position, entry)| position == entry.position)
+        at_end
+            .into_iter()
+            .all(|(position, entry)| position == entry.position)
             && batch.entries.iter().all(|entry| {
                 let stored = self
                     .streams
@@ -258,7 +260,7 @@ impl Data {
                 .streams
                 .get(&row.stream)
                 .map_or("", |stream| stream.name.as_str());
-            let agent = stream.strip_prefix("agent/").unwrap_or(stream);
+            let agent = trail::Stream::agent_of(stream).unwrap_or(stream);
             let is_kept = with_details && row.erased == Erased::Nothing;
             let details = self.part(*no, "details").filter(|_| is_kept);
             let details = details.map(search::indexed_text).unwrap_or_default();

@@ -29,7 +29,7 @@ use uuid::Uuid;
 use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
-    RelayedRow, Result, RowCheck, Store, StreamQuery, SweepPage, SweepQuery,
+    RelayedRow, Result, RowCheck, Store, StreamQuery, SweepPage, SweepQuery, Turn,
 };
 use data::Data;
 
@@ -100,6 +100,11 @@ impl Memory {
         Some((store, keys))
     }
 
+    /// How many batches were appended.
+    pub fn version(&self) -> u64 {
+        self.data().version
+    }
+
     /// Forgets the newest remembered head, which is not synced when it is written.
     pub fn forget_remembered(&self) {
         lock(&self.remembered).pop();
@@ -136,19 +141,39 @@ impl Memory {
     }
 }
 
+#[derive(Debug)]
+struct MemoryTurn<'a> {
+    store: &'a Memory,
+    version: u64,
+}
+
+#[async_trait]
+impl Turn for MemoryTurn<'_> {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    async fn load(&mut self, needs: &Needs) -> Result<Loaded> {
+        let load = |data: &mut Data| Ok(data.load(needs));
+        self.store.call(Call::Load, load).await
+    }
+
+    async fn append(self: Box<Self>, batch: Batch) -> Result<u64> {
+        let append = |data: &mut Data| data.append(self.version, &batch);
+        self.store.call(Call::Append(&batch), append).await
+    }
+}
+
 #[async_trait]
 impl Store for Memory {
     async fn head(&self) -> Result<Option<HeadRow>> {
         Ok(self.data().head.clone())
     }
 
-    async fn load(&self, needs: &Needs) -> Result<Loaded> {
-        self.call(Call::Load, |data| Ok(data.load(needs))).await
-    }
-
-    async fn append(&self, batch: Batch) -> Result<()> {
-        self.call(Call::Append(&batch), |data| data.append(&batch))
-            .await
+    async fn turn(&self) -> Result<Box<dyn Turn + '_>> {
+        let version = self.writing()?.version;
+        let store = self;
+        Ok(Box::new(MemoryTurn { store, version }))
     }
 
     fn remember(&self, note: &str) {

@@ -374,7 +374,8 @@ pub fn cut(connection: &mut Connection, size: u64, head: &HeadRow) -> Result<()>
             transaction.execute(statement, [size])?;
         }
         transaction.execute(
-            "INSERT OR REPLACE INTO head (one, size, last_time, note) VALUES (1, ?1, ?2, ?3)",
+            "INSERT OR REPLACE INTO head (one, size, last_time, note, version)
+             VALUES (1, ?1, ?2, ?3, coalesce((SELECT version FROM head), 0))",
             params![size, head.last_time.0, head.note],
         )?;
         Ok(())

@@ -25,7 +25,10 @@ use std::{
     collections::{HashMap, HashSet},
     ops::RangeInclusive,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -37,7 +40,7 @@ use uuid::Uuid;
 use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
-    RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery,
+    RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery, Turn,
 };
 use checkpoints::Checkpoints;
 use head_file::HeadFile;
@@ -73,7 +76,12 @@ pub struct Sqlite {
     seal: Option<RowSeal>,
     /// Whether rows of an older version were sealed as they were found.
     migrated: bool,
+    /// How many batches were appended, unless it is [`UNKNOWN`].
+    version: AtomicU64,
 }
+
+/// The version must be read from the database.
+const UNKNOWN: u64 = u64::MAX;
 
 impl std::fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -155,6 +163,7 @@ impl Sqlite {
             head_file: Some(Mutex::new(head_file)),
             seal: Some(seal.clone()),
             migrated,
+            version: AtomicU64::new(UNKNOWN),
         })
     }
 
@@ -175,6 +184,7 @@ impl Sqlite {
             checkpoints: None,
             head_file: None,
             migrated: false,
+            version: AtomicU64::new(UNKNOWN),
         })
     }
 
@@ -294,6 +304,37 @@ fn at_one_moment<T>(
     Ok(answer)
 }
 
+/// One file has one process, so nothing is locked while a turn lasts; the version
+/// is compared when it appends.
+#[derive(Debug)]
+struct SqliteTurn<'a> {
+    store: &'a Sqlite,
+    version: u64,
+}
+
+#[async_trait]
+impl Turn for SqliteTurn<'_> {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    async fn load(&mut self, needs: &Needs) -> Result<Loaded> {
+        let store = self.store;
+        let writer = store.writer()?;
+        write::load(&writer, store.writing_seal()?, &store.ids, needs).map_err(failed)
+    }
+
+    async fn append(self: Box<Self>, batch: Batch) -> Result<u64> {
+        let SqliteTurn { store, version } = *self;
+        let mut writer = store.writer()?;
+        let (seal, ids) = (store.writing_seal()?, &store.ids);
+        let appended = write::append(&mut writer, seal, ids, version, &batch);
+        let next = appended.as_ref().copied().unwrap_or(UNKNOWN);
+        store.version.store(next, Ordering::Relaxed);
+        appended
+    }
+}
+
 #[async_trait]
 impl Store for Sqlite {
     async fn head(&self) -> Result<Option<HeadRow>> {
@@ -311,17 +352,16 @@ impl Store for Sqlite {
         })
     }
 
-    async fn load(&self, needs: &Needs) -> Result<Loaded> {
-        write::load(&*self.writer()?, self.writing_seal()?, &self.ids, needs).map_err(failed)
-    }
-
-    async fn append(&self, batch: Batch) -> Result<()> {
-        write::append(
-            &mut *self.writer()?,
-            self.writing_seal()?,
-            &self.ids,
-            &batch,
-        )
+    async fn turn(&self) -> Result<Box<dyn Turn + '_>> {
+        let writer = self.writer()?;
+        let version = match self.version.load(Ordering::Relaxed) {
+            UNKNOWN => write::version(&writer).map_err(failed)?,
+            known => known,
+        };
+        Ok(Box::new(SqliteTurn {
+            store: self,
+            version,
+        }))
     }
 
     fn remember(&self, note: &str) {

@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
         ],
     },
     Step::plain(UNANSWERED),
+    Step::plain(VERSION),
 ];
 
 struct Step {
@@ -273,6 +274,11 @@ CREATE INDEX deliveries_timed_out ON deliveries (kind, timeout_at)
 DROP INDEX IF EXISTS deliveries_updates;
 CREATE INDEX deliveries_updates ON deliveries (created_at)
     WHERE erased <> 1 AND status = 0 AND kind = 0;
+";
+
+/// How many batches were appended: fences a writer that decided on an older state.
+const VERSION: &str = "
+ALTER TABLE head ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// The first version in which every table of `sealed.rs` has its codes.

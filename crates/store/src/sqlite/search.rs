@@ -64,7 +64,7 @@ pub fn index_some(
         while let Some(row) = rows.next()? {
             let no = records::number(row, 0)?;
             let stream: &str = row.get_ref(1)?.as_str()?;
-            let agent = stream.strip_prefix("agent/").unwrap_or(stream);
+            let agent = trail::Stream::agent_of(stream).unwrap_or(stream);
             let (headline, summary) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
             let erased: bool = row.get(4)?;
             let details = match with_details && !erased {
@@ -195,7 +195,7 @@ pub fn forget_details(
         let mut rows = find.query([no as i64])?;
         if let (Some(row), Some(details)) = (rows.next()?, details) {
             let stream = row.get_ref(0)?.as_str()?;
-            let agent = stream.strip_prefix("agent/").unwrap_or(stream);
+            let agent = trail::Stream::agent_of(stream).unwrap_or(stream);
             let (headline, summary) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
             let details = indexed_text(&details);
             let era = no as i64 / ERA;

@@ -193,34 +193,62 @@ pub fn write_lanes(lanes: &[LaneRow; 4]) -> Vec<u8> {
         .collect()
 }
 
-pub fn append(connection: &mut Connection, seal: &RowSeal, ids: &Ids, batch: &Batch) -> Result<()> {
+pub fn append(
+    connection: &mut Connection,
+    seal: &RowSeal,
+    ids: &Ids,
+    version: u64,
+    batch: &Batch,
+) -> Result<u64> {
     // Dropping the transaction on any failure rolls it back.
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    if !follows(&transaction, batch).map_err(failed)? {
+    if !follows(&transaction, version, batch).map_err(failed)? {
         return Err(Error::Conflict);
     }
-    write(&transaction, seal, batch).map_err(|error| match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation) => Error::Conflict,
-        _ => failed(error),
+    let version = write(&transaction, seal, version, batch).map_err(|error| {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => Error::Conflict,
+            _ => failed(error),
+        }
     })?;
     let settled = ids.settle_some(&transaction).map_err(failed)?;
     transaction.commit().map_err(failed)?;
     ids.committed(settled, &batch.new_deliveries);
-    Ok(())
+    Ok(version)
 }
 
-/// Whether the batch was decided on the log as it is.
-fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<bool> {
+/// How many batches were appended. An empty log has no row to say so: its first
+/// entry is fenced by its position.
+pub fn version(connection: &Connection) -> rusqlite::Result<u64> {
+    Ok(version_and_size(connection)?.0)
+}
+
+/// Versions begin again after this one. Whatever somebody wrote into the column is
+/// one of them.
+pub const VERSIONS: u64 = (1 << 62) - 1;
+
+fn version_and_size(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+    let found = connection
+        .prepare_cached("SELECT CAST(version AS INTEGER), size FROM head")?
+        .query_row([], |row| {
+            let version = row.get::<_, i64>(0)? as u64 & VERSIONS;
+            Ok((version, records::number(row, 1)?))
+        })
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Whether the batch was decided on the state as it is.
+fn follows(transaction: &Transaction<'_>, version: u64, batch: &Batch) -> rusqlite::Result<bool> {
+    let (found, size) = version_and_size(transaction)?;
+    if found != version {
+        return Ok(false);
+    }
     let Some(first) = batch.entries.first() else {
         return Ok(true);
     };
-    let size = transaction
-        .prepare_cached("SELECT size FROM head")?
-        .query_row([], |row| records::number(row, 0))
-        .optional()?
-        .unwrap_or(0);
     let mut next_seq = transaction.prepare_cached("SELECT next_seq FROM streams WHERE no = ?1")?;
     for stream in &batch.streams {
         let Some(entry) = batch.entries.iter().find(|entry| entry.stream == stream.no) else {
@@ -233,11 +261,17 @@ fn follows(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<boo
             return Ok(false);
         }
     }
-    Ok(size == batch.expected_size && size == first.position)
+    Ok(size == first.position)
 }
 
-fn write(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqlite::Result<()> {
-    log(transaction, seal, batch)?;
+/// Gives the version that it leaves.
+fn write(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    version: u64,
+    batch: &Batch,
+) -> rusqlite::Result<u64> {
+    let version = log(transaction, seal, version, batch)?;
     insert_deliveries(transaction, seal, &batch.new_deliveries)?;
     change_deliveries(transaction, seal, &batch.changed_deliveries)?;
     for ((stream, level, block), n) in batch.blocks.iter().filter(|(_, n)| **n != 0) {
@@ -268,7 +302,8 @@ fn write(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqli
     }
     relayed(transaction, &batch.relayed)?;
     kept_state(transaction, batch)?;
-    erase(transaction, batch)
+    erase(transaction, batch)?;
+    Ok(version)
 }
 
 fn relayed(transaction: &Transaction<'_>, changes: &[RelayedChange]) -> rusqlite::Result<()> {
@@ -303,7 +338,12 @@ fn relayed(transaction: &Transaction<'_>, changes: &[RelayedChange]) -> rusqlite
     Ok(())
 }
 
-fn log(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqlite::Result<()> {
+fn log(
+    transaction: &Transaction<'_>,
+    seal: &RowSeal,
+    version: u64,
+    batch: &Batch,
+) -> rusqlite::Result<u64> {
     for row in &batch.streams {
         transaction
             .prepare_cached(
@@ -327,14 +367,24 @@ fn log(transaction: &Transaction<'_>, seal: &RowSeal, batch: &Batch) -> rusqlite
             .prepare_cached("INSERT INTO subtrees (level, idx, hash) VALUES (?1, ?2, ?3)")?
             .execute(params![row.level, row.index as i64, row.hash.0])?;
     }
-    if let Some(head) = &batch.head {
-        transaction
+    let next = (version + 1) & VERSIONS;
+    let heads = match &batch.head {
+        Some(head) => transaction
             .prepare_cached(
-                "INSERT OR REPLACE INTO head (one, size, last_time, note) VALUES (1, ?1, ?2, ?3)",
+                "INSERT OR REPLACE INTO head (one, size, last_time, note, version)
+                 VALUES (1, ?1, ?2, ?3, ?4)",
             )?
-            .execute(params![head.size as i64, head.last_time.0, head.note])?;
-    }
-    Ok(())
+            .execute(params![
+                head.size as i64,
+                head.last_time.0,
+                head.note,
+                next as i64
+            ])?,
+        None => transaction
+            .prepare_cached("UPDATE head SET version = ?1")?
+            .execute([next as i64])?,
+    };
+    Ok(if heads == 1 { next } else { version })
 }
 
 /// Positions are unique: a second writer fails here.

@@ -218,7 +218,6 @@ impl World {
         let mut batch = std::mem::take(&mut self.batch);
         batch.streams = self.streams.clone();
         let size = self.entries.len() as u64;
-        batch.expected_size = size - batch.entries.len() as u64;
         batch.head = Some(HeadRow {
             size,
             last_time: Micros(self.now),

@@ -2,7 +2,10 @@
 
 use account::{Presented, Reviewer, secret};
 use anyhow::Result;
-use engine::{Command, Reply, command::Deliver};
+use engine::{
+    Reply,
+    command::{Deliver, Inbox, Wake},
+};
 use futures_util::future::try_join_all;
 use inbox::{Answer, Person, Request, Verdict, event::Channel};
 use wake::NewDelivery;
@@ -49,7 +52,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                 callback_webhook: None,
                 timeout_seconds: None,
             };
-            engine.submit(Command::Deliver(Deliver {
+            engine.submit(Wake::Deliver(Deliver {
                 key_id: key.key_id.clone(),
                 delivery,
                 idempotency: None,
@@ -71,7 +74,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                     feedback: None,
                     edited_content: None,
                 };
-                engine.submit(Command::Respond {
+                engine.submit(Inbox::Respond {
                     person,
                     delivery_id,
                     request: Request {

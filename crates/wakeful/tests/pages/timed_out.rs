@@ -1,7 +1,10 @@
 //! What an owner can do with an item whose time is over.
 
 use account::command::NewKey;
-use engine::{Clock, Command, Engine, Keys, Reply, Setup, Vault, command::Deliver};
+use engine::{
+    Clock, Engine, Keys, Reply, Setup, Vault,
+    command::{Account, Deliver, Wake},
+};
 use serde_json::json;
 use trail::Micros;
 
@@ -39,8 +42,8 @@ async fn delivered_ten_minutes_ago(house: &House, details: &[Option<&str>]) -> V
         token_hash: account::secret::hash("ann"),
     };
     for command in [ann, account::Command::CreateKey(key)] {
-        let actor = "operator".to_owned();
-        let administer = Command::Administer { actor, command };
+        let actor = account::Actor::Operator;
+        let administer = Account::Administer { actor, command };
         engine.submit(administer).await.unwrap();
     }
     let mut ids = Vec::new();
@@ -61,7 +64,7 @@ async fn delivered_ten_minutes_ago(house: &House, details: &[Option<&str>]) -> V
             delivery,
             idempotency: None,
         };
-        match engine.submit(Command::Deliver(deliver)).await.unwrap() {
+        match engine.submit(Wake::Deliver(deliver)).await.unwrap() {
             Reply::Received { delivery_id, .. } => ids.push(delivery_id.to_string()),
             other => panic!("{other:?}"),
         }

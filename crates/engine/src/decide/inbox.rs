@@ -1,20 +1,52 @@
 //! A person answers, takes it back, looks; a timer makes a held answer final or
 //! notes that the agent has moved on.
 
-use account::Role;
+use account::{Actor, Role};
 use inbox::{Answer, Person, Standing};
-use store::DeliveryRow;
+use store::{DeliveryRow, Needs};
 use trail::Micros;
 use uuid::Uuid;
 
 use crate::{
     breaks::{self, Break},
-    command::Reply,
+    command::{Inbox, Reply},
     decide::callback,
     project,
     refusal::Refusal,
     stage::{Stage, Unsealed},
 };
+
+pub fn needs(command: &Inbox, needs: &mut Needs) {
+    match command {
+        Inbox::Respond { delivery_id, .. }
+        | Inbox::Undo { delivery_id, .. }
+        | Inbox::Snooze { delivery_id, .. } => needs.deliveries.push(*delivery_id),
+        Inbox::See { name, delivery_id } => {
+            needs.deliveries.push(*delivery_id);
+            needs.seen.push((name.clone(), *delivery_id));
+        }
+    }
+}
+
+pub fn decide(stage: &mut Stage<'_>, command: Inbox) -> Result<Reply, Refusal> {
+    match command {
+        Inbox::Respond {
+            person,
+            delivery_id,
+            request,
+        } => respond(stage, &person, delivery_id, request),
+        Inbox::Undo {
+            person,
+            delivery_id,
+        } => undo(stage, &person, delivery_id),
+        Inbox::See { name, delivery_id } => see(stage, name, delivery_id),
+        Inbox::Snooze {
+            name,
+            delivery_id,
+            until,
+        } => snooze(stage, name, delivery_id, until),
+    }
+}
 
 /// Where a delivery stands, in the words of the inbox.
 pub fn standing(row: &DeliveryRow) -> Standing {
@@ -59,7 +91,7 @@ fn still_decides(stage: &Stage<'_>, person: &Person) -> Result<(), Refusal> {
     }
 }
 
-pub fn respond(
+fn respond(
     stage: &mut Stage<'_>,
     person: &Person,
     delivery_id: Uuid,
@@ -74,7 +106,8 @@ pub fn respond(
         _ => None,
     };
     let stream = stage.stream_of(row.stream);
-    let (position, at) = stage.record(&stream, person.name(), event, texts(request.answer))?;
+    let actor = Actor::person(person.name());
+    let (position, at) = stage.record(&stream, &actor, event, texts(request.answer))?;
     match held_until {
         Some(until) => {
             if breaks::is_on(Break::CallbackForHeld) {
@@ -104,14 +137,14 @@ fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
     }
 }
 
-pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
+fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
     still_decides(stage, person)?;
     let row = delivery(stage, delivery_id)?;
     let undone = inbox::undo(delivery_id, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
     stage.record(
         &stream,
-        person.name(),
+        &Actor::person(person.name()),
         inbox::Event::from(undone),
         Vec::new(),
     )?;
@@ -119,7 +152,7 @@ pub fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result
 }
 
 /// Recorded once for each person and item.
-pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
+fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
     let row = delivery(stage, delivery_id)?;
     let is_first = stage.seen.insert((name.clone(), delivery_id));
@@ -131,13 +164,14 @@ pub fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Rep
         delivery_id,
     };
     let stream = stage.stream_of(row.stream);
-    stage.record(&stream, &name, inbox::Event::from(seen), Vec::new())?;
+    let actor = Actor::person(&name);
+    stage.record(&stream, &actor, inbox::Event::from(seen), Vec::new())?;
     stage.changes.seen.push((name, delivery_id));
     Ok(Reply::Done)
 }
 
 /// A mark of theirs alone: it changes nothing that others see, and is no entry.
-pub fn snooze(
+fn snooze(
     stage: &mut Stage<'_>,
     name: String,
     delivery_id: Uuid,
@@ -157,7 +191,8 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
     let waits = is_open && !row.timed_out;
     if let Some(timed_out) = wake::life::time_out(delivery_id, waits, row.timeout_at, stage.now) {
         let stream = stage.stream_of(row.stream);
-        stage.record(&stream, "system", wake::Event::from(timed_out), Vec::new())?;
+        let event = wake::Event::from(timed_out);
+        stage.record(&stream, &Actor::System, event, Vec::new())?;
     }
     Ok(Reply::Done)
 }
@@ -166,7 +201,8 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
 /// it has been suspended since.
 fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed> {
     if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
-        let (stream, by) = (stage.stream_of(row.stream), answered.by.clone());
+        let stream = stage.stream_of(row.stream);
+        let by = Actor::person(&answered.by);
         let (position, _) = stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
         if !breaks::is_on(Break::NoCallbackAfterHold) {
             after_answer(stage, row, position);
