@@ -13,8 +13,9 @@ use crate::{
 };
 
 /// Names that mean something on the trail.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 11] = [
     "system", "protocol", "fallback", "operator", "admin", "owner", "reviewer", "viewer", "agent",
+    "you", "me",
 ];
 
 /// This state is held whole in memory, so each kind of thing has a limit.

@@ -40,6 +40,10 @@ pub enum Rejection {
     AgentHasKeys(String),
     #[error("\"{0}\" has no device token. Make one: POST /api/v1/agents/{0}/rotate-token.")]
     NoDeviceToken(String),
+    #[error(
+        "The server no longer has the key that the token of \"{0}\" was sealed with, so it cannot show it. The device's own copy still works. A new token replaces it: `wakeful link token {0} --renew`, or POST /api/v1/agents/{0}/rotate-token."
+    )]
+    DeviceTokenSealed(String),
     #[error("There is no key \"{0}\".")]
     NoSuchKey(String),
     #[error("The key \"{0}\" is revoked. Create a new one.")]
@@ -79,6 +83,7 @@ impl Rejection {
             Rejection::AgentExists(_) => "agent_exists",
             Rejection::AgentHasKeys(_) => "agent_has_keys",
             Rejection::NoDeviceToken(_) => "no_device_token",
+            Rejection::DeviceTokenSealed(_) => "device_token_sealed",
             Rejection::NoSuchKey(_) => "no_such_key",
             Rejection::KeyRevoked(_) => "key_revoked",
             Rejection::TooManyAgents { .. } => "too_many_agents",
@@ -115,6 +120,7 @@ impl Rejection {
             | Rejection::NoSuchAgent(_)
             | Rejection::AgentHasKeys(_)
             | Rejection::NoDeviceToken(_)
+            | Rejection::DeviceTokenSealed(_)
             | Rejection::NoSuchKey(_)
             | Rejection::KeyRevoked(_)
             | Rejection::TooMany { .. }
@@ -129,6 +135,7 @@ impl Rejection {
             Rejection::NoSuchUser(_)
                 | Rejection::NoSuchAgent(_)
                 | Rejection::NoDeviceToken(_)
+                | Rejection::DeviceTokenSealed(_)
                 | Rejection::NoSuchKey(_)
                 | Rejection::NoSuchSession(_)
                 | Rejection::NotAllowed(_)

@@ -34,28 +34,14 @@ pub struct Log {
 }
 
 /// What the log says about one of our deliveries.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Known {
     /// When we go on without an answer.
     due: Option<Micros>,
     answered: bool,
-    timed_out: Option<Assumption>,
-}
-
-/// Whether the note that time is over says on what assumption we go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Assumption {
-    Missing,
-    Given,
-}
-
-impl Assumption {
-    fn of(text: Option<&str>) -> Assumption {
-        match text {
-            Some(_) => Assumption::Given,
-            None => Assumption::Missing,
-        }
-    }
+    /// The note that time is over: with the assumption on which we go on, if one
+    /// was given.
+    timed_out: Option<Option<String>>,
 }
 
 /// One line, as far as it is read again.
@@ -126,10 +112,8 @@ impl Log {
                     known.answered = true;
                 }
                 if let Some(known) = read.timed_out.and_then(|id| self.known.get_mut(&id)) {
-                    let noted = Assumption::of(read.assumption.as_deref());
-                    if known.timed_out != Some(Assumption::Given) {
-                        known.timed_out = Some(noted);
-                    }
+                    let before = known.timed_out.take().flatten();
+                    known.timed_out = Some(read.assumption.or(before));
                 }
             }
             line.clear();
@@ -203,7 +187,7 @@ impl Log {
     }
 
     /// Notes that the time for an answer is over, and on what assumption we go on.
-    /// Notes it once, and once more when an assumption follows a note without one.
+    /// Notes it once, and again for each assumption that is not the one noted last.
     /// The caller knows that the time is over.
     pub fn timed_out(&mut self, id: Uuid, assumption: Option<&str>) -> io::Result<()> {
         #[derive(Serialize)]
@@ -213,12 +197,15 @@ impl Log {
             /// Null: none was given.
             assumption: Option<&'a str>,
         }
-        let noted = Assumption::of(assumption);
         if let Some(known) = self.known.get_mut(&id) {
-            if known.timed_out == Some(Assumption::Given) || known.timed_out == Some(noted) {
+            let is_noted = known
+                .timed_out
+                .as_ref()
+                .is_some_and(|noted| assumption.is_none() || noted.as_deref() == assumption);
+            if is_noted {
                 return Ok(());
             }
-            known.timed_out = Some(noted);
+            known.timed_out = Some(assumption.map(str::to_owned));
         }
         let at = now();
         self.write(&TimedOut {
@@ -307,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assumption_is_noted_also_after_a_note_without_one_and_then_nothing_more() {
+    fn each_assumption_is_noted_once_also_after_a_note_without_one() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("agent.log");
         let id = Uuid::from_u128(1);
@@ -326,7 +313,8 @@ mod tests {
             .skip(1)
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["assumption"].take())
             .collect();
-        assert_eq!(noted, [Value::Null, json!("the old prices")], "{text}");
+        let expected = [Value::Null, json!("the old prices"), json!("others")];
+        assert_eq!(noted, expected, "{text}");
     }
 
     #[test]

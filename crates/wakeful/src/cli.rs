@@ -518,7 +518,7 @@ pub enum Trail {
     },
     /// A receipt for a delivery's answer, or for one entry
     Proof {
-        /// A delivery's id or enough of its beginning, or a position in the log
+        /// A delivery's id or enough of its beginning, or a position in the log (+17 if it could be either)
         subject: String,
     },
     /// The log's signed checkpoint: keep it somewhere else

@@ -29,7 +29,7 @@ use wake::{Kind, Status, signature};
 
 use crate::output::{line, say};
 
-const HUMAN: &str = "you";
+const HUMAN: &str = "demo";
 const PAUSE: Duration = Duration::from_secs(20);
 /// Characters of a person's words that fit into a summary beside ours.
 const QUOTED_CHARS: usize = 160;

@@ -84,6 +84,19 @@ pub async fn find(connection: &Connection, text: &str) -> Result<Result<Named, E
     ))
 }
 
+/// Whether a delivery's id begins with this text. One that is too short, or begins
+/// with a sign, is none.
+pub async fn begins_one(connection: &Connection, text: &str) -> Result<bool> {
+    if !matches!(IdPrefix::parse(text), Ok(prefix) if !prefix.is_whole()) {
+        return Ok(false);
+    }
+    let path = format!("/api/v1/inbox?id_prefix={}&limit=1", encode(text));
+    let reply = connection.request("GET", &path, &[], None).await?;
+    Ok(reply.json()["items"]
+        .as_array()
+        .is_some_and(|items| !items.is_empty()))
+}
+
 /// The one that was found; says so if it is none or not the only one.
 pub fn only_one(text: &str, mut found: Vec<Named>, nothing: &str) -> Result<Named, Ending> {
     let text = line(text);

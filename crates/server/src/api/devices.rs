@@ -102,7 +102,7 @@ pub async fn export(
     app.engine.submit(command).await?;
     // Sealed with a key that is no longer here, after a restore without it.
     let token = app.shared().device_token(&agent_id).await?;
-    let gone = || account::Rejection::NoDeviceToken(agent_id.clone());
+    let gone = || account::Rejection::DeviceTokenSealed(agent_id.clone());
     let token = token.ok_or_else(gone)?;
     Ok(shown(&app, StatusCode::OK, &agent_id, &token))
 }

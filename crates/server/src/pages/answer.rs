@@ -334,7 +334,14 @@ async fn attempt(
         .await
         .map_err(IntoResponse::into_response)?;
     if !signed.session.is_page_key(form.text("token")) {
-        let why = "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again.";
+        let why = match form.text("token") {
+            "" => {
+                "Nothing was sent: this page was opened by its plain address, in a browser that runs no scripts, and can only be read. Sign in again, and answer from the page that leads to."
+            }
+            _ => {
+                "Nothing was sent: this page was opened before you signed in. Look at it again, and send it again."
+            }
+        };
         return Ok(Err(refused(StatusCode::FORBIDDEN, why)));
     }
     let person = match person(app, signed, &format!("/items/{id}/answer")) {
@@ -571,7 +578,14 @@ pub async fn many(
         (1, _) => format!("1 {done}"),
         (all, _) => format!("All {all} {done}"),
     };
-    together(&app, &signed, &title, outcome).await
+    let taken = Taken { taken, done };
+    together(&app, &signed, &title, Some(taken), outcome).await
+}
+
+/// How many answers were taken, for a heading that goes on counting.
+struct Taken {
+    taken: usize,
+    done: &'static str,
 }
 
 fn review(signed: &Signed, verdict: Verdict, items: &[Item]) -> Response {
@@ -609,6 +623,7 @@ async fn together(
     app: &App,
     signed: &Signed,
     title: &str,
+    taken: Option<Taken>,
     outcome: Vec<(Uuid, Option<String>)>,
 ) -> Result<Response, Response> {
     let mut items = Vec::new();
@@ -621,7 +636,11 @@ async fn together(
         .filter(|(item, _)| is_mine(item, signed))
         .count();
     let main = html! {
-        h1 { (title) }
+        @if let Some(Taken { taken, done }) = taken {
+            h1 data-taken=(taken) data-all=(items.len()) data-done=(done) { (title) }
+        } @else {
+            h1 { (title) }
+        }
         form method="post" action="/answers/undo" {
             (token(signed))
             @if held > 1 { p { button name="undo" value="all" { "Undo all" } } }
@@ -710,7 +729,7 @@ pub async fn undo_many(
         (undone, all) if undone == all => "Taken back".to_owned(),
         (undone, all) => format!("{undone} of {all} taken back"),
     };
-    together(&app, &signed, &title, outcome).await
+    together(&app, &signed, &title, None, outcome).await
 }
 
 /// Where many were answered there is nothing to read.

@@ -302,7 +302,9 @@ pub async fn done(
     let main = html! {
         h1 { "Done" }
         (controls(&app, &filter, "/done"))
-        @if section.rows.is_empty() && section.next.is_none() { p .calm { "Nothing here yet." } }
+        @if section.rows.is_empty() && section.next.is_none() {
+            p .calm { @if filter.narrows() || filter.before.is_some() { "Nothing here matches." } @else { "Nothing here yet." } }
+        }
         (rows(&section, &eyes, &signed))
         @if let Some(next) = section.next {
             p { a rel="next" href=(filter.further("/done", next)) { "Earlier" } }

@@ -124,7 +124,7 @@ fn secret_form(app: &App, signed: &Signed, tried: Option<Tried<'_>>) -> Markup {
     html! {
         section aria-labelledby="secret-title" {
             h2 #secret-title { "A new secret" }
-            p .hint { "Signs an agent's callbacks from now on; the one before signs beside it for a day." }
+            p .hint { "X-Wake-Signature uses it from now on. For a day webhook-signature also carries a signature by the secret before it." }
             form .narrow method="post" action="/webhooks/secret" {
                 (token(signed))
                 label for="agent" { "Agent id" }

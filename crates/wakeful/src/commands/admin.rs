@@ -270,7 +270,10 @@ pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
         Webhook::Secret { agent } => {
             let path = format!("/api/v1/agents/{}/webhook-secret", encode(&agent));
             let show = |value: &Value| {
-                say("The old secret signs beside it for a day. Shown this once:");
+                say(
+                    "X-Wake-Signature uses it from now on; for a day webhook-signature also \
+                     carries a signature by the old one. Shown this once:",
+                );
                 print(value["secret"].as_str().unwrap_or_default());
                 say("Use it as WAKE_WEBHOOK_SECRET.");
             };

@@ -110,9 +110,10 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
             ));
             if !with_keys {
                 say(
-                    "There were no keys, so passwords and webhook secrets cannot be opened. Make \
-                     sign-in links with wakeful user sign-in-link NAME, and new secrets with \
-                     wakeful webhook secret --agent ID.",
+                    "There were no keys, so passwords, webhook secrets and device tokens cannot be \
+                     opened. Make sign-in links with wakeful user sign-in-link NAME, and new \
+                     secrets with wakeful webhook secret --agent ID. Devices go on with the tokens \
+                     they have.",
                 );
             }
         }

@@ -76,7 +76,7 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
         }
         Trail::Proof { subject } => {
             let what = match subject.parse::<u64>() {
-                Ok(position) => Asked::Path(format!("/api/v1/trail/{position}/proof")),
+                Ok(position) => Asked::Entry(subject, position),
                 Err(_) => Asked::Of(subject, "receipt"),
             };
             show(place, what, |value| print(&value.to_string())).await
@@ -107,6 +107,9 @@ enum Asked {
     Path(String),
     /// A delivery by its id or the beginning of it, and what about it.
     Of(String, &'static str),
+    /// An entry by its position, as it was written: digits alone may also be the
+    /// beginning of a delivery's id.
+    Entry(String, u64),
 }
 
 impl Asked {
@@ -117,6 +120,16 @@ impl Asked {
                 Ok(named) => format!("/api/v1/inbox/{}/{what}", encode(&named.id)),
                 Err(ending) => return Ok(Err(ending)),
             },
+            Asked::Entry(written, position) => {
+                if prefix::begins_one(connection, &written).await? {
+                    say(&format!(
+                        "wakeful: a delivery's id begins with {written}, which could also be a \
+                         position: give more of the id, or write the position as +{position}"
+                    ));
+                    return Ok(Err(Ending::Refused));
+                }
+                format!("/api/v1/trail/{position}/proof")
+            }
         };
         connection.call("GET", &path, None).await
     }

@@ -425,3 +425,29 @@ async fn what_cannot_be_seen_is_pointed_out_alike_and_each_text_has_its_own_dire
         );
     }
 }
+
+#[tokio::test]
+async fn an_answer_from_a_page_without_its_key_says_why_it_was_not_sent() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("pay 100")).await;
+    let path = format!("/items/{id}/answer");
+    for (token, why) in [
+        ("", "opened by its plain address"),
+        ("x", "opened before you signed in"),
+    ] {
+        let form = encode(&[("token", token), ("status", "approved")]);
+        let answer = scene.ann.send_form(&path, &form).await;
+        assert_eq!(answer.status, 403);
+        assert!(answer.text().contains(why), "{}", answer.text());
+    }
+    scene.is_pending(&id).await;
+}
+
+#[tokio::test]
+async fn a_search_of_what_is_done_that_finds_nothing_says_so() {
+    let scene = scene().await;
+    let page = scene.ann.page("/done").await;
+    assert!(page.contains("Nothing here yet."), "{page}");
+    let page = scene.ann.page("/done?q=needle").await;
+    assert!(page.contains("Nothing here matches."), "{page}");
+}

@@ -109,7 +109,7 @@ async fn names_are_plain_and_those_of_the_protocol_are_refused() {
     let long = "a".repeat(65);
     for name in [
         "system", "protocol", "fallback", "owner", "reviewer", "viewer", "operator", "agent",
-        "admin",
+        "you", "me", "admin",
     ] {
         let answer = house
             .post("/api/v1/users", &ann, json!({ "name": name }))

@@ -40,10 +40,29 @@ async fn the_beginning_of_an_id_is_enough() {
     assert!(said.contains(id.as_str()), "{said}");
     scene.done(&["respond", start, "rejected"]);
     assert_eq!(scene.json(&["inbox", id])["status"], "rejected");
-    // Only digits name a place in the log.
     let start = &id[..13];
     let proof = scene.done(&["trail", "proof", start]).0;
     assert_eq!(proof, scene.done(&["trail", "proof", id]).0);
+}
+
+#[tokio::test]
+async fn digits_that_begin_an_id_are_not_taken_for_a_position() {
+    let scene = Scene::start().await;
+    // A fifth of all ids begin with four digits.
+    let id = loop {
+        let id = scene.house.deliver(&scene.key, "a", json!({})).await;
+        if id[..4].bytes().all(|byte| byte.is_ascii_digit()) {
+            break id;
+        }
+    };
+    let digits = &id[..4];
+    let refused = scene.run(&["trail", "proof", digits]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("give more of the id"), "{said}");
+    // A position of which no id begins, and one that is marked as such.
+    let entry = scene.done(&["trail", "proof", "1"]).0;
+    assert_eq!(entry, scene.done(&["trail", "proof", "+1"]).0);
 }
 
 #[tokio::test]

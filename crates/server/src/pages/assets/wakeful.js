@@ -87,6 +87,8 @@ function reached() {
     proving = null;
     lost = !proved;
     showConnection();
+    // The other tabs look for themselves whether it is the same server.
+    if (proved) tabs.postMessage({});
     return proved;
   });
   return proving;
@@ -336,12 +338,25 @@ async function undo() {
   if (!undone.ok) return refused(undone, "Too late: it is final.");
   keep("latest", []);
   const item = $(".item");
-  $(`.row button[name="undo"][value="${CSS.escape(one.id)}"]`)?.replaceWith("It waits for an answer.");
+  const together = $(`.row button[name="undo"][value="${CSS.escape(one.id)}"]`);
+  together?.replaceWith("It waits for an answer.");
+  if (together) recount();
+  if (one.status === "aside") renew();
   if (left.has(one.id)) left.get(one.id)();
   else if (item?.dataset.id === one.id) return tellThere("Taken back", () => location.reload());
   else if ($("#list")) await refresh();
   else if (item && !writes()) return tellThere("Taken back", () => { location.href = `/items/${one.id}`; });
   showHeld("Taken back");
+}
+
+// The heading of those answered together counts what still stands.
+function recount() {
+  const head = $("h1[data-taken]");
+  if (!head) return;
+  const { taken, all, done } = head.dataset;
+  head.dataset.taken = taken - 1;
+  head.textContent = taken > 1 ? `${taken - 1} of ${all} ${done}` : `Nothing is ${done}`;
+  document.title = `${head.textContent} · Wakeful`;
 }
 
 // Says it on the page that comes next.
@@ -432,6 +447,8 @@ function tidy() {
     return calm?.remove();
   }
   if (calm) return;
+  // What came meanwhile and is not in the list yet waits too.
+  if (list.hasAttribute("data-counted") && needsAnswer()) return void refresh();
   const words = document.createElement("p");
   words.className = "calm";
   words.textContent = list.hasAttribute("data-counted") ? "Nothing needs you." : "Nothing here matches.";
@@ -849,8 +866,6 @@ async function lead(signal) {
       lose();
       if (Date.now() - began > 10000) wait = 250;
       const back = await reached();
-      // The other tabs look for themselves whether it is the same server.
-      if (back) tabs.postMessage({});
       if (back && Date.now() - began > 1000) continue;
     }
     await new Promise((resolve) => {
@@ -1056,7 +1071,9 @@ function came({ delivery_id, type }) {
   }, 300);
 }
 
-const needsAnswer = () => [...fresh.values()].filter((type) => type !== "update").length;
+function needsAnswer() {
+  return [...fresh.values()].filter((type) => type !== "update").length;
+}
 
 // Into a list that says that nothing waits, what waits comes by itself.
 function showFresh() {

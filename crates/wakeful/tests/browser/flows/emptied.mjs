@@ -46,5 +46,19 @@ await flow("emptied", async (stage) => {
     }
     await calm.waitFor();
     same([(await final(first)).status, (await final(second)).status], ["rejected", "rejected"], `both are answered by keys, ${at}`);
+
+    // Delivered before the last one in the list is answered, and not yet in it.
+    const third = await deliver({ headline: "In the list" });
+    await appears(third, "the first of two");
+    const fourth = await deliver({ headline: "Came meanwhile" });
+    await page.locator("#fresh").waitFor();
+    if (!(await current())) await page.keyboard.press("j");
+    await page.keyboard.press("a");
+    await appears(fourth, "what came before the list was emptied");
+    same([await calm.count(), await page.title()], [0, "(1) Inbox · Wakeful"], `what came before the list was emptied appears in it by itself, ${at}`);
+    if (!(await current())) await page.keyboard.press("j");
+    await page.keyboard.press("a");
+    await calm.waitFor();
+    same([(await final(third)).status, (await final(fourth)).status], ["approved", "approved"], `and is answered, ${at}`);
   }
 });

@@ -1,6 +1,6 @@
 // Several at once.
 
-import { deliver, final, flow, heads, holds, PHONE, response, row, same, WIDE } from "./browser.mjs";
+import { deliver, final, flow, heads, holds, PHONE, respond, response, row, same, WIDE } from "./browser.mjs";
 
 await flow("many", async (stage) => {
   for (const [verdict, status, size] of [["Approve", "approved", WIDE], ["Reject", "rejected", PHONE]]) {
@@ -30,6 +30,12 @@ await flow("many", async (stage) => {
     await bar.getByRole("button", { name: verdict }).click();
     await page.getByRole("button", { name: `${verdict} them` }).click();
     await page.getByRole("heading", { name: status }).waitFor();
-    await final(ids[3]);
+    await page.keyboard.press("u");
+    await page.getByRole("heading", { name: `1 of 2 ${status}` }).waitFor();
+    holds((await page.title()).startsWith(`1 of 2 ${status}`), `the heading counts what still stands after u, ${at}`);
+    const waits = await page.locator(".row", { hasText: "It waits for an answer." }).locator(".head").innerText();
+    const [undone, stays] = waits.endsWith("4") ? [ids[3], ids[1]] : [ids[1], ids[3]];
+    same([(await final(stays)).status, (await response(undone)).status], [status, "pending"], `and is right, ${at}`);
+    await respond(undone, "ann", { status });
   }
 });
