@@ -82,6 +82,13 @@ pub enum Account {
     /// Someone signs in or out, or changes what is theirs: recorded in their own
     /// name.
     Enter { command: account::Command },
+    /// Someone signs in with a password that was compared with what was kept at
+    /// `read_at`. It must not have been replaced since: comparing takes long.
+    EnterByPassword {
+        name: String,
+        read_at: Micros,
+        command: account::Command,
+    },
     /// Someone sets their own password, whose hash is already sealed. Their
     /// other sessions end. With `revoke` their token is replaced by this one,
     /// whose secret nobody was told.

@@ -29,6 +29,7 @@ pub mod reached;
 pub mod read;
 pub mod rebuild;
 pub mod refusal;
+mod replaced;
 mod shared;
 mod signers;
 mod stage;

@@ -62,6 +62,7 @@ pub async fn catch_up(
     }
     core.next_due = store.next_due(Micros(i64::MIN)).await?;
     shared.signers.forget_all();
+    shared.replaced.note_all(shared.clock.now());
     shared.clock.resume(core.last_time);
     Ok(answered)
 }

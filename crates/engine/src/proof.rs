@@ -2,8 +2,10 @@
 
 use std::{
     borrow::Cow,
+    cell::RefCell,
     collections::HashMap,
-    io::Write,
+    io::{self, Write},
+    rc::Rc,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -484,33 +486,71 @@ pub async fn export<W: Write>(
 }
 
 /// The same up to a head that was read before, on the calling thread, which it
-/// blocks. A stretch at a time: whoever takes the bytes slowly must not keep
-/// the store from clearing up behind the writer.
+/// blocks. A stretch at a time, which is written when it has been read: whoever
+/// takes the bytes slowly must not keep the store from clearing up behind the
+/// writer.
 pub fn export_until<W: Write>(
     store: &dyn Store,
     vault: &Vault,
     key: &VerifierKey,
     head: &HeadRow,
-    out: W,
+    mut out: W,
     progress: &dyn Fn(u64, u64),
 ) -> Result<u64, ProofFault> {
-    let mut writer = ExportWriter::begin(out, key)?;
+    let stretch = Stretch::default();
+    let mut writer = ExportWriter::begin(stretch.clone(), key)?;
     let mut ends: HashMap<u64, Hash> = HashMap::new();
     let mut from = 0;
     while from < head.size {
         let to = (from + CHUNK).min(head.size);
         progress(from, head.size);
         let mut outcome: Result<(), ProofFault> = Ok(());
+        let mut reached = to;
         store.scan(from, to, &mut |entry| {
             let prev_hash = ends.insert(entry.stream, entry.entry_hash);
             outcome = export_entry(&mut writer, vault, &entry, prev_hash);
-            outcome.is_ok()
+            let goes_on = outcome.is_ok() && !stretch.is_long();
+            if !goes_on {
+                reached = entry.position + 1;
+            }
+            goes_on
         })?;
         outcome?;
-        from = to;
+        out.write_all(&stretch.take())?;
+        from = reached;
     }
-    writer.finish(&head.note)?.flush()?;
+    writer.finish(&head.note)?;
+    out.write_all(&stretch.take())?;
+    out.flush()?;
     Ok(head.size)
+}
+
+/// What was read of an export and is not yet written. Clones are the same one.
+#[derive(Clone, Default)]
+struct Stretch(Rc<RefCell<Vec<u8>>>);
+
+impl Stretch {
+    /// So much is written at once.
+    const BYTES: usize = 1 << 20;
+
+    fn is_long(&self) -> bool {
+        self.0.borrow().len() >= Stretch::BYTES
+    }
+
+    fn take(&self) -> Vec<u8> {
+        self.0.take()
+    }
+}
+
+impl Write for Stretch {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn export_entry<W: Write>(

@@ -14,7 +14,7 @@ use store::Store;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use crate::{Clock, Keys, Setup, Vault, random::Entropy, signers::Signers};
+use crate::{Clock, Keys, Setup, Vault, random::Entropy, replaced::Replaced, signers::Signers};
 
 #[derive(Debug)]
 pub struct Shared {
@@ -28,6 +28,7 @@ pub struct Shared {
     size: watch::Sender<u64>,
     waiting: Waiting,
     pub(crate) signers: Signers,
+    pub(crate) replaced: Replaced,
     /// Rung when a callback may be due.
     pub callbacks: Notify,
     pub health: Health,
@@ -102,6 +103,7 @@ impl Shared {
             size: watch::Sender::new(0),
             waiting: Waiting::default(),
             signers: Signers::default(),
+            replaced: Replaced::default(),
             callbacks: Notify::new(),
             health: Health::default(),
         }

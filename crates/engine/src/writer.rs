@@ -443,6 +443,8 @@ impl Writer {
                     shared.publish_size(core.frontier.size());
                 }
                 let appended = turn.append(batch).await;
+                // Also if it failed: the outcome may be unknown.
+                shared.replaced.note(&secrets, shared.clock.now());
                 core.version = match breaks::is_on(Break::TellsBeforeDurable) {
                     true => appended.unwrap_or_default(),
                     false => appended?,

@@ -849,3 +849,44 @@ async fn nothing_ends_late_when_the_clock_was_set_back_while_no_server_ran() {
     let now = world.now();
     assert_eq!(world.engine.shared().clock.now(), now);
 }
+
+#[tokio::test]
+async fn nobody_signs_in_with_a_password_that_was_replaced_after_it_was_compared() {
+    let world = World::new().await;
+    let enter = |read_at: Micros, number: u8| Account::EnterByPassword {
+        name: "ann".to_owned(),
+        read_at,
+        command: Ask::OpenSession {
+            name: "ann".to_owned(),
+            session: account::NewSession {
+                session_id: format!("ses_{number}"),
+                hash: [number; 32],
+                page_key: None,
+                browser: None,
+                expires_at: world.now().plus_seconds(HOUR),
+            },
+        },
+    };
+    let set = || Account::SetPassword {
+        name: "ann".to_owned(),
+        keep: None,
+        sealed: vec![1],
+        revoke: None,
+    };
+    world.pass(1);
+    let before = world.now();
+    world.pass(1);
+    world.engine.submit(set()).await.unwrap();
+    let gone = Err(Refusal::PersonGone);
+    assert_eq!(world.engine.submit(enter(before, 1)).await, gone);
+    world.pass(1);
+    let later = enter(world.now(), 2);
+    assert_eq!(world.engine.submit(later).await, Ok(Reply::Done));
+    // In one batch, too: the new password stands before it is durable.
+    world.pass(1);
+    let both = tokio::join!(
+        world.engine.submit(set()),
+        world.engine.submit(enter(before, 3))
+    );
+    assert_eq!(both, (Ok(Reply::Done), gone));
+}

@@ -362,6 +362,11 @@ impl Guest {
         self.signals.leave.notified().await;
     }
 
+    /// Ends the connection.
+    pub fn send_away(&self) {
+        self.signals.send_away();
+    }
+
     /// Whether that is so by now.
     pub fn must_leave(&self) -> bool {
         self.signals.must_leave.load(Ordering::Acquire)

@@ -34,6 +34,7 @@ pub mod tls;
 pub mod transport;
 pub mod tries;
 pub mod turns;
+pub mod unsent;
 pub mod visit;
 pub mod wake;
 pub mod walk;

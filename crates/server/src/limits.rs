@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use trail::Micros;
 
-use crate::{Problem, lockout::Lockout, strangers::Strangers, turns::Turns};
+use crate::{Problem, lockout::Lockout, strangers::Strangers, turns::Turns, unsent::Unsent};
 
 /// Whose share a request counts in. Whoever was handed no more than a session's
 /// cookie, as other ports of the host are, must not use up what the person may
@@ -150,6 +150,7 @@ pub struct Limits {
     streams_by_cookie: Shares,
     /// Behind a proxy; without one their connections are counted (`crowd.rs`).
     pub strangers: Strangers,
+    pub unsent: Unsent,
 }
 
 /// Many times what the key may deliver: a poll a minute for each of hundreds
@@ -187,6 +188,7 @@ impl Limits {
             streams: Shares::new(people.streams),
             streams_by_cookie: Shares::new(by_cookie_alone(people.streams)),
             strangers: Strangers::default(),
+            unsent: Unsent::default(),
             people,
         }
     }

@@ -91,17 +91,21 @@ impl Door {
         let framed = one_framing(&request).and_then(|()| one_host(&request));
         let ambiguous = framed.is_err();
         let peer = framed.and_then(|()| self.peer(&request));
+        let mut visit = None;
         let mut response = match peer {
             Ok(peer) => {
-                let visit = Visit::of(peer, self.guest.as_ref());
-                self.enter(&visit, peer, &request);
+                let visit = visit.insert(Visit::of(peer, self.guest.as_ref()));
+                self.enter(visit, peer, &request);
                 request.extensions_mut().insert(visit.clone());
-                self.route(request, &visit).await
+                self.route(request, visit).await
             }
             Err(problem) => problem.into_response(),
         };
         if let Some(key) = &key {
             response = pages::in_address::put_back(key, response).await;
+        }
+        if let Some(visit) = visit {
+            response = visit.count(&self.app, response).await;
         }
         match lent {
             // Where such a request ends is not known.

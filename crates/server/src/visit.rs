@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     limits::{Holder, is_write},
     strangers,
     transport::Peer,
+    unsent::Whose,
 };
 
 /// Goes with the request as an extension, and ends with its answer.
@@ -27,6 +28,7 @@ struct Held {
     guest: Option<Arc<Guest>>,
     _asking: Option<Asking>,
     place: Mutex<Option<Place>>,
+    whose: Mutex<Option<Whose>>,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,7 @@ impl Visit {
             guest: guest.cloned(),
             _asking: guest.map(|guest| guest.asks()),
             place: Mutex::default(),
+            whose: Mutex::default(),
         }))
     }
 
@@ -80,6 +83,23 @@ impl Visit {
         parts.extensions.get().cloned().unwrap_or_default()
     }
 
+    /// Counts what it answers, until that is sent, for whoever was recognised.
+    pub async fn count(&self, app: &App, response: Response) -> Response {
+        match (self.whose(), &self.0.guest) {
+            (Some(whose), Some(guest)) => app.limits.unsent.count(&whose, guest, response).await,
+            _ => response,
+        }
+    }
+
+    fn whose(&self) -> Option<Whose> {
+        let whose = self.0.whose.lock();
+        whose.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is_of(&self, whose: Whose) {
+        *self.0.whose.lock().unwrap_or_else(PoisonError::into_inner) = Some(whose);
+    }
+
     fn recognise(&self, owner: Owner<'_>) -> Result<(), Problem> {
         match &self.0.guest {
             Some(guest) => guest.recognise(owner),
@@ -100,6 +120,7 @@ impl FromRequestParts<App> for Visit {
 pub fn is_agent(parts: &Parts, key_id: &str) -> Result<(), Problem> {
     let visit = Visit::from(parts);
     visit.hold(None);
+    visit.is_of(Whose::Agent(key_id.to_owned()));
     visit.recognise(Owner::Agent(key_id))
 }
 
@@ -107,6 +128,7 @@ pub fn is_agent(parts: &Parts, key_id: &str) -> Result<(), Problem> {
 pub async fn is_person(parts: &Parts, app: &App, holder: &Holder) -> Result<(), Problem> {
     let visit = Visit::from(parts);
     visit.hold(None);
+    visit.is_of(Whose::Person(holder.clone()));
     visit.recognise(match holder {
         Holder::Person(name) => Owner::Person(name),
         Holder::Cookie { person, session_id } => Owner::Cookie { person, session_id },

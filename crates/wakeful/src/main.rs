@@ -54,7 +54,8 @@ fn main() -> ExitCode {
         Ok(Ending::Refused) => ExitCode::from(1),
         Ok(Ending::Unverified) => ExitCode::from(3),
         Err(error) => {
-            output::say(&format!("wakeful: {error:#}"));
+            // A server may have had its say in it.
+            output::say(&output::lines(&format!("wakeful: {error:#}")));
             ExitCode::from(2)
         }
     }

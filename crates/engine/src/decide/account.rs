@@ -6,7 +6,7 @@ use account::{
     secret::SecretHash,
 };
 use store::Needs;
-use trail::Stream;
+use trail::{Micros, Stream};
 
 use crate::{
     command::{Account, Reply},
@@ -26,6 +26,11 @@ pub fn decide(stage: &mut Stage<'_>, command: Account) -> Result<Reply, Refusal>
     match command {
         Account::Administer { actor, command } => administer(stage, &actor, &command),
         Account::Enter { command } => enter(stage, &command),
+        Account::EnterByPassword {
+            name,
+            read_at,
+            command,
+        } => enter_by_password(stage, &name, read_at, &command),
         Account::SetPassword {
             name,
             keep,
@@ -66,6 +71,22 @@ fn administer(
 /// Someone signs in or out, in their own name.
 fn enter(stage: &mut Stage<'_>, command: &account::Command) -> Result<Reply, Refusal> {
     record(stage, None, command)
+}
+
+fn enter_by_password(
+    stage: &mut Stage<'_>,
+    name: &str,
+    read_at: Micros,
+    command: &account::Command,
+) -> Result<Reply, Refusal> {
+    let secret = password_name(name);
+    let mut staged = stage.changes.secrets.iter();
+    let is_replaced = staged.any(|(changed, _)| *changed == secret)
+        || stage.shared.replaced.is_since(&secret, read_at);
+    match is_replaced {
+        true => Err(Refusal::PersonGone),
+        false => enter(stage, command),
+    }
 }
 
 /// Records what a command leads to. Without an actor, the person did it on whose
@@ -120,9 +141,16 @@ fn keep_tries(stage: &mut Stage<'_>, sealed: Vec<u8>) -> Result<Reply, Refusal> 
     Ok(Reply::Done)
 }
 
+const PASSWORD: &str = "password/";
+
 /// Where the hash of someone's password is kept.
 pub fn password_name(name: &str) -> String {
-    format!("password/{name}")
+    format!("{PASSWORD}{name}")
+}
+
+/// Whether a password is kept under this name.
+pub fn is_password(name: &str) -> bool {
+    name.starts_with(PASSWORD)
 }
 
 pub fn may_administer(stage: &Stage<'_>, actor: &Actor) -> Result<(), Refusal> {

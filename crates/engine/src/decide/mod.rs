@@ -7,7 +7,9 @@ mod erase;
 mod inbox;
 mod wake;
 
-pub use self::account::{SIGN_IN_TRIES, agent_of_secret, device_name, password_name, secret_name};
+pub use self::account::{
+    SIGN_IN_TRIES, agent_of_secret, device_name, is_password, password_name, secret_name,
+};
 pub use self::callback::{DELIVERED, GAVE_UP, OWED, owed as owed_callback};
 pub use self::erase::may_erase_by_hand;
 

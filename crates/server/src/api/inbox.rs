@@ -353,12 +353,11 @@ pub async fn seen(
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let delivery_id = delivery_id(&id)?;
-    app.engine
-        .submit(Inbox::See {
-            name: human.user.name,
-            delivery_id,
-        })
-        .await?;
+    let command = human.asks(Inbox::See {
+        name: human.user.name.clone(),
+        delivery_id,
+    });
+    app.engine.submit(command).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -131,8 +131,8 @@ async fn note_seen(app: &App, signed: &Signed, delivery_id: Uuid) -> Result<(), 
     let seen = app.shared().store.seen(&name, vec![delivery_id]).await?;
     if seen.is_empty() {
         let app = app.clone();
+        let see = signed.asks(Inbox::See { name, delivery_id });
         tokio::spawn(async move {
-            let see = Inbox::See { name, delivery_id };
             if let Err(refusal) = app.engine.submit(see).await {
                 tracing::warn!(%refusal, "that an item was seen could not be noted");
             }
@@ -437,11 +437,11 @@ pub async fn snooze(
     let now = app.shared().clock.now();
     let hours: Option<i64> = form.text("hours").parse().ok();
     let hours = hours.filter(|hours| (1..=24 * 30).contains(hours));
-    let command = Inbox::Snooze {
-        name: signed.user.name,
+    let command = signed.asks(Inbox::Snooze {
+        name: signed.user.name.clone(),
         delivery_id,
         until: hours.map(|hours| now.plus_seconds(hours * 3600)),
-    };
+    });
     let done = app.engine.submit(command).await;
     done.map_err(|refusal| Problem::from(refusal).into_response())?;
     Ok(Redirect::to("/").into_response())

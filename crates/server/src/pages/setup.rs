@@ -93,7 +93,7 @@ pub async fn found(
         .await
         .map_err(|problem| again(problem.detail()))?;
     password::keep(&app, name, new, None, false).await?;
-    let opened = sign_in::open(&app, &headers, &sent, name)
+    let opened = sign_in::open(&app, &headers, &sent, name, app.shared().clock.now())
         .await
         .ok_or_else(closed)?;
     let mut response = opened.lead_to("/connect");

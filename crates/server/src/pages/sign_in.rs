@@ -138,6 +138,7 @@ pub async fn with_password(
     // A browser that is known has tries of its own. Without them it is any other.
     let mark = mark::find(&app, &headers, name);
     let given = form_sent.text("password");
+    let read_at = app.shared().clock.now();
     let known = match mark.as_deref().map(Who::Known) {
         Some(who) => password::check(&app, name, who, given).await.ok(),
         None => None,
@@ -168,7 +169,7 @@ pub async fn with_password(
         true => {
             let paid = app.limits.take_sign_in(name, app.shared().clock.now());
             paid.map_err(|seconds| later("You have signed in too often.", seconds))?;
-            open(&app, &headers, &form_sent, name).await
+            open(&app, &headers, &form_sent, name, read_at).await
         }
         false => None,
     };
@@ -186,13 +187,22 @@ pub async fn with_password(
     Ok(response)
 }
 
-/// A session for someone whose password is right.
-pub async fn open(app: &App, headers: &HeaderMap, form: &Form, name: &str) -> Option<Opened> {
+/// A session for someone whose password is right, and was not replaced since
+/// `read_at`.
+pub async fn open(
+    app: &App,
+    headers: &HeaderMap,
+    form: &Form,
+    name: &str,
+    read_at: Micros,
+) -> Option<Opened> {
     let name = name.to_owned();
-    enter(app, headers, form, |session| {
-        account::Command::OpenSession { name, session }
-    })
-    .await
+    let command = |session| Account::EnterByPassword {
+        name: name.clone(),
+        read_at,
+        command: account::Command::OpenSession { name, session },
+    };
+    enter(app, headers, form, command).await
 }
 
 /// A path of ours, or the inbox: never another site.
@@ -238,7 +248,9 @@ pub async fn with_link(
     let hash = secret::hash(&link);
     let (accounts, now) = (app.shared().accounts(), app.shared().clock.now());
     let name = user_by_link(&accounts, &hash, now).map(|user| user.name.clone());
-    let command = |session| account::Command::UseLink { hash, session };
+    let command = |session| Account::Enter {
+        command: account::Command::UseLink { hash, session },
+    };
     match enter(&app, &headers, &form, command).await {
         Some(opened) => {
             // To choose a password, unless the link says where else.
@@ -262,7 +274,7 @@ async fn enter(
     app: &App,
     headers: &HeaderMap,
     form: &Form,
-    command: impl FnOnce(NewSession) -> account::Command,
+    command: impl FnOnce(NewSession) -> Account,
 ) -> Option<Opened> {
     let (secret, hash) = fresh::draw(secret::Kind::Session).ok()?;
     let (key, in_address) = match Keeping::of(form) {
@@ -281,10 +293,7 @@ async fn enter(
         browser: session::browser(headers),
         expires_at: Micros(now.0 + SESSION_SECONDS * Micros::SECOND),
     };
-    let command = Account::Enter {
-        command: command(session),
-    };
-    app.engine.submit(command).await.ok()?;
+    app.engine.submit(command(session)).await.ok()?;
     let value = cookie(&app.settings, &secret, SESSION_SECONDS);
     Some(Opened {
         cookie: HeaderValue::from_str(&value).ok()?,

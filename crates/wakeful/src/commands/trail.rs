@@ -24,7 +24,7 @@ use crate::{
     commands::backup,
     connect::{self, As, Connection, connect},
     house,
-    output::{Progress, counted, line, print, print_body, print_json, say, table},
+    output::{Progress, counted, line, print, print_body, print_json, print_text, say, table},
     prefix,
 };
 
@@ -160,7 +160,7 @@ async fn raw(place: &Place, path: &str, name: &str) -> Result<Ending> {
             match place.json {
                 true if name == "key" => print_json(&json!({ name: text.trim_end() })),
                 true => print_json(&json!({ name: text })),
-                false => print(text.trim_end_matches('\n')),
+                false => print_text(text.trim_end_matches('\n')),
             }
         }
     }

@@ -249,6 +249,12 @@ async fn client(world: Arc<World>, number: u64, seed: u64) {
         match send(&http, url, &world.ann, None, &answer).await {
             Some((200, _)) => set(true),
             Some((503, _)) | None => {}
+            // Ann has answered too much in too short a time: it was not taken.
+            Some((429, _)) => {
+                let mut ledger = world.ledger.lock().unwrap();
+                let known = ledger.deliveries.get_mut(&id).unwrap();
+                (known.said, known.held) = (None, false);
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use serde_json::json;
 
 use crate::{
-    crowd::{ask, saying},
+    crowd::{ask, resident_kib, saying},
     harness::{
         House,
         way::{Socket, Way},
@@ -14,7 +14,11 @@ use crate::{
 
 /// Signs ann in by a link, with this page key; gives her cookie.
 async fn sign_in(house: &House, page_key: &str) -> String {
-    let link = house.json(&["user", "sign-in-link", "ann"]);
+    sign_in_as(house, "ann", page_key).await
+}
+
+async fn sign_in_as(house: &House, name: &str, page_key: &str) -> String {
+    let link = house.json(&["user", "sign-in-link", name]);
     let (_, link) = link["url"]
         .as_str()
         .unwrap()
@@ -90,4 +94,31 @@ async fn a_cookie_keeps_the_person_from_nothing(way: Way) {
     let (status, _) = ask(&house, &get("/api/v1/me", &cookie));
     assert_eq!(status, "HTTP/1.1 401", "{way:?}: afterwards");
     drop((streams, reads));
+}
+
+#[tokio::test]
+async fn answers_that_a_viewer_does_not_take_stay_few_in_memory() {
+    let (house, ann) = House::start_by(Way::Plain).await;
+    house.user("bob", "viewer");
+    let details = json!({ "details": "&".repeat(1_000_000) });
+    let id = house.deliver(&house.key("a"), "a", details).await;
+    let page_key = "ab".repeat(32);
+    let cookie = sign_in_as(&house, "bob", &page_key).await;
+    let cookie = format!("cookie: {cookie}\r\n");
+    let keyed = format!("{cookie}wakeful-form: {page_key}\r\n");
+    let process = house.process_id();
+    let before = resident_kib(process);
+    let mut held = Vec::new();
+    for headers in [&keyed, &cookie] {
+        let raw = get(&format!("/items/{id}/raw"), headers);
+        held.extend(hold(&house, 60, &raw));
+        let (status, _) = ask(&house, &get(&format!("/items/{id}"), headers));
+        assert_eq!(status, "HTTP/1.1 200");
+    }
+    let more = (resident_kib(process) - before) >> 10;
+    // Two shares, and what the allocator keeps at hand.
+    assert!(more < 160, "{more} MiB more than before");
+    let approved = house.respond(&ann, &id, json!({ "status": "approved" }));
+    assert_eq!(approved.await.status, 200);
+    drop(held);
 }

@@ -141,6 +141,7 @@ async fn a_session_that_is_ended_while_a_request_arrives_does_nothing() {
     };
     let respond = format!("/api/v1/inbox/{id}/respond");
     let answer = format!("/items/{id}/answer");
+    let snooze = format!("/items/{id}/snooze");
     let json = [cookie, page_key, JSON];
     let approve = form(&[("status", "approved"), ("feedback", "")]);
     let password = form(&[("new", "mallory has a new one")]);
@@ -148,14 +149,17 @@ async fn a_session_that_is_ended_while_a_request_arrives_does_nothing() {
         Begun::new(&house, &respond, &json, r#"{"status":"approved"}"#).await,
         Begun::new(&house, &answer, &[cookie, FORM], &approve).await,
         Begun::new(&house, "/you", &[cookie, FORM], &password).await,
+        Begun::new(&house, &snooze, &[cookie, FORM], &form(&[("hours", "1")])).await,
     ];
     ann.done("/people/sessions", &[("name", "bob")], "/people")
         .await;
     for request in begun {
         let answer = request.end().await;
-        assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
     assert_eq!(house.response(&key, &id).await["status"], "pending");
+    let inbox = Browser::of(&house, "bob").await.page("/").await;
+    assert!(inbox.contains(&format!("/items/{id}")), "{inbox}");
     let mut mallory = Browser::new(&house);
     let status = mallory.sign_in("bob", "mallory has a new one").await;
     assert_eq!(status, 401);

@@ -301,3 +301,26 @@ async fn without_a_password_a_link_of_the_last_quarter_of_an_hour_is_the_proof()
     let (status, body, _) = later.form("/you", &cookies, &new(&token)).await;
     assert_eq!(status, 303, "{body}");
 }
+
+#[tokio::test]
+async fn a_sign_in_that_is_on_its_way_with_the_old_password_does_not_outlive_it() {
+    let (house, _) = House::start().await;
+    give_password(&house, "ann", None).await;
+    let mut passwords = [PASSWORD, NEW];
+    for _ in 0..4 {
+        let [old, new] = passwords;
+        let mut here = Door::new(&house, None);
+        assert_eq!(here.signs_in("ann", old).await, 303);
+        let mut others: Vec<Door> = (0..4).map(|_| Door::new(&house, None)).collect();
+        let fields = [("new", new), ("old", old)];
+        let sign_ins = others.iter_mut().map(|door| door.signs_in("ann", old));
+        let sign_ins = futures_util::future::join_all(sign_ins);
+        let (set, _) = tokio::join!(here.post("/you", &fields), sign_ins);
+        assert_eq!(set.status, 303, "{}", set.text());
+        for door in &others {
+            let me = door.send("GET", "/api/v1/me", &[], String::new()).await;
+            assert_eq!(me.status, 401, "{}", me.text());
+        }
+        passwords.swap(0, 1);
+    }
+}
