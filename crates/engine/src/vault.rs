@@ -15,7 +15,7 @@ use store::Store;
 
 use crate::keys::{self, Seed};
 
-const SEALED: u8 = 1;
+const SEALED: u8 = store::ENCRYPTED;
 const KEY_ID: usize = 4;
 const NONCE: usize = 24;
 /// The record by which a start notices a missing or wrong body key.
@@ -109,10 +109,6 @@ impl Vault {
         let keys: Option<Vec<Seed>> = lines.map(keys::seed).collect();
         keys.filter(|keys| !keys.is_empty())
             .ok_or(VaultFault::BadFile)
-    }
-
-    pub fn encrypts(&self) -> bool {
-        !self.body.is_empty()
     }
 
     pub fn seal_part(&self, position: u64, name: &str, bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {

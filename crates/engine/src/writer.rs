@@ -533,9 +533,8 @@ impl Writer {
     async fn chores(&mut self, busy: bool) {
         if self.index_at.is_some_and(|at| at <= self.turn_at) {
             let (pause, limit) = if busy { INDEX_BUSY } else { INDEX_IDLE };
-            let with_details = !self.shared.vault.encrypts();
             let began = Instant::now();
-            self.index_at = match self.shared.store.index_some(limit, with_details).await {
+            self.index_at = match self.shared.store.index_some(limit).await {
                 // Half of the time is left to whoever reads meanwhile.
                 Ok(true) if !busy => Some(self.turn_at + 2 * began.elapsed()),
                 Ok(true) => Some(self.turn_at + pause),

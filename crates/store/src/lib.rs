@@ -124,8 +124,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// needs the log for so long, and syncs what is remembered beside it.
     async fn settle(&self, patience: Duration) -> Result<()>;
     /// Adds at most `limit` deliveries to the full-text index, which may lag;
-    /// true while there is more to add.
-    async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool>;
+    /// true while there is more to add. Details are part of it unless they are
+    /// [`ENCRYPTED`].
+    async fn index_some(&self, limit: usize) -> Result<bool>;
     /// Forgets some idempotency records older than this; true while there may be
     /// more.
     async fn forget_idempotency(&self, before: Micros) -> Result<bool>;

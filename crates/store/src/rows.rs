@@ -48,6 +48,10 @@ pub struct EntryRow {
     pub parts: Vec<PartRow>,
 }
 
+/// How the bytes of an encrypted part begin: no JSON text begins so. Nobody looks
+/// for words in such a part.
+pub const ENCRYPTED: u8 = 1;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartRow {
     pub name: String,

@@ -187,7 +187,7 @@ async fn a_new_store_is_empty(backend: impl Backend) {
     };
     let page = store.sweep(sweep).await.unwrap();
     assert_eq!((page.rows.len(), page.total), (0, 0));
-    assert!(!store.index_some(10, true).await.unwrap());
+    assert!(!store.index_some(10).await.unwrap());
 }
 
 async fn what_was_appended_is_there_after_opening_again(backend: impl Backend) {
@@ -567,7 +567,7 @@ async fn inbox_pages_equal_the_model_for_every_filter(backend: impl Backend) {
         }
     }
     world.commit().await;
-    while world.store.index_some(64, true).await.unwrap() {}
+    while world.store.index_some(64).await.unwrap() {}
 
     for round in 0..300 {
         let some = |dice: &mut Dice| -> Vec<u8> { (0..4).filter(|_| dice.one_in(3)).collect() };
@@ -640,7 +640,7 @@ async fn an_inbox_page_looks_through_no_more_than_it_may_and_loses_nothing(backe
     assert_eq!(found, world.inbox(&filter, &[]));
     assert_eq!(found.len(), 2);
 
-    while world.store.index_some(512, true).await.unwrap() {}
+    while world.store.index_some(512).await.unwrap() {}
     let filter = InboxFilter {
         search: Some("hay".to_owned()),
         test: Some(true),
@@ -667,7 +667,7 @@ async fn search_finds_whole_words_and_beginnings_and_is_no_query_language(backen
         0,
         "the index lags, and nothing is made up"
     );
-    while world.store.index_some(1, true).await.unwrap() {}
+    while world.store.index_some(1).await.unwrap() {}
     for (words, hits) in [
         ("report", 1),
         ("rep", 1),
@@ -854,7 +854,7 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     world.answer(erased, 3, Some(b"\"gone answer\""));
     world.answer(kept, 1, Some(b"\"kept answer\""));
     world.commit().await;
-    world.store.index_some(10, true).await.unwrap();
+    world.store.index_some(10).await.unwrap();
 
     let event = world.entry(0, about, &[]);
     world.deliveries[erased].row.erased = Erased::All;
@@ -913,7 +913,7 @@ async fn erased_words_are_no_longer_found_nor_kept_anywhere(backend: impl Backen
         }
     }
     world.commit().await;
-    while world.store.index_some(16, true).await.unwrap() {}
+    while world.store.index_some(16).await.unwrap() {}
     let find = async |store: &dyn Store, words: &str| {
         let filter = InboxFilter {
             search: Some(words.to_owned()),
@@ -1217,7 +1217,7 @@ async fn a_store_opened_to_be_read_refuses_to_write(backend: impl Backend) {
         reader.append(batch).await,
         Err(Error::Unavailable(_))
     ));
-    assert!(reader.index_some(1, true).await.is_err());
+    assert!(reader.index_some(1).await.is_err());
     assert!(reader.clear_views().await.is_err());
     assert!(reader.scrub().await.is_err());
     assert!(reader.forget_idempotency(Micros(i64::MAX)).await.is_err());
@@ -1358,4 +1358,109 @@ async fn readers_see_only_what_is_committed_and_do_not_wait_for_the_writer() {
         world.store.delivery(id).await,
         Err(store::Error::Damaged(_))
     ));
+}
+
+/// What a check of all rows says about these tables.
+async fn said_of(store: &dyn Store, tables: &[&str]) -> Vec<String> {
+    let mut wrong = store.check_rows().await.unwrap().wrong;
+    wrong.retain(|what| tables.iter().any(|table| what.starts_with(table)));
+    wrong
+}
+
+async fn found(store: &dyn Store, words: &str) -> usize {
+    let filter = InboxFilter {
+        search: Some(words.to_owned()),
+        ..Default::default()
+    };
+    all_pages(store, &filter, 200).await.len()
+}
+
+#[tokio::test]
+async fn a_boundary_that_was_removed_is_named_and_put_back_and_loses_no_delivery() {
+    let backend = Sqlite::fresh();
+    let mut world = World::new(backend.open().await, &[0]);
+    for _ in 0..3 {
+        world.receive(0, "Work", Some(b"\"ordinary words\""));
+    }
+    world.commit().await;
+    while world.store.index_some(16).await.unwrap() {}
+    let ids: Vec<Uuid> = world.deliveries.iter().map(|known| known.row.id).collect();
+    drop(world);
+    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    data.execute_batch(
+        "INSERT INTO ids SELECT id, no FROM deliveries ORDER BY no LIMIT 1;
+         DELETE FROM settled; DELETE FROM indexed;",
+    )
+    .unwrap();
+
+    let tables = ["settled", "indexed"];
+    let reader = backend.open_read_only();
+    for id in &ids {
+        assert!(reader.delivery(*id).await.unwrap().is_some(), "only read");
+    }
+    let wrong = said_of(reader.as_ref(), &tables).await;
+    for table in tables {
+        let none = format!("{table}: there is more than one, or none");
+        assert!(
+            wrong.iter().any(|what| what.starts_with(&none)),
+            "{wrong:?}"
+        );
+    }
+    drop(reader);
+
+    let store = backend.open().await;
+    for id in &ids {
+        assert!(store.delivery(*id).await.unwrap().is_some(), "opened");
+    }
+    while store.index_some(16).await.unwrap() {}
+    assert_eq!(found(store.as_ref(), "words").await, ids.len());
+    assert_eq!(said_of(store.as_ref(), &tables).await, [""; 0]);
+}
+
+/// One of two that are erased at once has its mark, and the index has been told
+/// of it when the other is found to have none.
+#[tokio::test]
+async fn erasing_leaves_no_word_behind_though_the_mark_of_it_was_removed() {
+    let backend = Sqlite::fresh();
+    let mut world = World::new(backend.open().await, &[0]);
+    let secret = [
+        world.receive(0, "First", Some(b"\"xyzzysecret plughtoken\"")),
+        world.receive(0, "Second", Some(b"\"plughtoken frobozz\"")),
+    ];
+    let sealed = world.receive(0, "Third", Some(b"\x01grueblood"));
+    world.receive(0, "Fourth", Some(b"\"ordinary words\""));
+    world.commit().await;
+    while world.store.index_some(16).await.unwrap() {}
+    assert_eq!(found(world.store.as_ref(), "plughtoken").await, 2);
+    assert_eq!(found(world.store.as_ref(), "grueblood").await, 0);
+    assert_eq!(said_of(world.store.as_ref(), &["detailed"]).await, [""; 0]);
+
+    let second = world.deliveries[secret[1]].row.no;
+    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    let remove = "DELETE FROM detailed WHERE no = ?1";
+    assert_eq!(data.execute(remove, [second as i64]).unwrap(), 1);
+    let wrong = said_of(world.store.as_ref(), &["detailed"]).await;
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+
+    for index in secret.into_iter().chain([sealed]) {
+        world.deliveries[index].row.erased = Erased::All;
+        world.change(index, None);
+        let no = world.deliveries[index].row.no;
+        world.batch.erase.push((no, i64::MAX as u64));
+    }
+    world.entry(0, Uuid::nil(), &[]);
+    world.commit().await;
+    while world.store.index_some(16).await.unwrap() {}
+    world.store.scrub().await.unwrap();
+    for words in ["xyzzysecret", "plughtoken", "frobozz"] {
+        assert!(
+            !backend.keeps(words.as_bytes()).await,
+            "{words} is still there"
+        );
+    }
+    for words in ["first", "second", "third", "ordinary"] {
+        assert_eq!(found(world.store.as_ref(), words).await, 1, "{words}");
+    }
+    let tables = ["detailed", "indexed", "eras"];
+    assert_eq!(said_of(world.store.as_ref(), &tables).await, [""; 0]);
 }

@@ -63,6 +63,17 @@ impl Data {
         });
         rows.unwrap().map(Result::unwrap).collect()
     }
+
+    pub fn remove(&self, table: &str, row: &[Value]) {
+        let columns = self.columns(table);
+        let same = columns.iter().enumerate();
+        let same: Vec<String> = same
+            .map(|(at, name)| format!("\"{name}\" IS ?{}", at + 1))
+            .collect();
+        let sql = format!("DELETE FROM {table} WHERE {}", same.join(" AND "));
+        let removed = self.0.execute(&sql, params_from_iter(row));
+        assert_eq!(removed.unwrap(), 1, "{table}");
+    }
 }
 
 /// One value of one row, changed.
@@ -197,10 +208,10 @@ impl Change {
         after[at] = self.value.clone();
         let before = data.rows(&self.table);
         data.0.execute_batch("BEGIN").unwrap();
-        self.remove(data, &self.before);
+        data.remove(&self.table, &self.before);
         let mut written = self.insert(data, &after).is_ok();
         if let (false, Some(neighbour)) = (written, &self.neighbour) {
-            self.remove(data, neighbour);
+            data.remove(&self.table, neighbour);
             let mut other = neighbour.clone();
             other[at] = self.before[at].clone();
             written = self.insert(data, &after).is_ok() && self.insert(data, &other).is_ok();
@@ -210,19 +221,6 @@ impl Change {
             .execute_batch(if changed { "COMMIT" } else { "ROLLBACK" })
             .unwrap();
         changed
-    }
-
-    fn remove(&self, data: &Data, row: &[Value]) {
-        let same = self.columns.iter().enumerate();
-        let same: Vec<String> = same
-            .map(|(at, name)| format!("\"{name}\" IS ?{}", at + 1))
-            .collect();
-        let sql = format!("DELETE FROM {} WHERE {}", self.table, same.join(" AND "));
-        assert_eq!(
-            data.0.execute(&sql, params_from_iter(row)).unwrap(),
-            1,
-            "{self}"
-        );
     }
 
     fn insert(&self, data: &Data, row: &[Value]) -> rusqlite::Result<usize> {

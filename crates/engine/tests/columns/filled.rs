@@ -155,7 +155,7 @@ pub async fn data() -> Filled {
     drop(engine);
 
     let store = store::open(directory.path(), &seal).await.unwrap();
-    while store.index_some(256, true).await.unwrap() {}
+    while store.index_some(256).await.unwrap() {}
     store.scrub().await.unwrap();
     drop(store);
     settle_some(directory.path());

@@ -1,7 +1,7 @@
 //! Every column of every table, in a store where every table has rows: a value
 //! that is changed to another valid one is named by verification; a start refuses
 //! it or heals it, or nobody is shown it afterwards. The columns come from the
-//! schema, so that none is forgotten.
+//! schema, so that none is forgotten. `removed.rs` does the same to whole rows.
 #![allow(clippy::unwrap_used)]
 
 mod data;
@@ -9,6 +9,7 @@ mod filled;
 #[path = "../shared/person.rs"]
 mod person;
 mod random;
+mod removed;
 mod shown;
 
 use std::path::Path;
@@ -179,7 +180,8 @@ async fn mend(directory: &Path) -> Result<(), String> {
     store.mend_log().await.map_err(|error| error.to_string())?;
     let rebuilt = rebuild::rebuild(store.as_ref(), &|_, _| {}).await;
     rebuilt.map_err(|error| error.to_string())?;
-    while store.index_some(256, true).await.unwrap() {}
+    let index = async || store.index_some(256).await;
+    while index().await.map_err(|error| error.to_string())? {}
     Ok(())
 }
 

@@ -252,7 +252,7 @@ impl Data {
         std::iter::once(delivery).chain(later.map(|(_, position)| *position))
     }
 
-    pub fn index_some(&mut self, limit: usize, with_details: bool) -> bool {
+    pub fn index_some(&mut self, limit: usize) -> bool {
         let waiting = self.deliveries.range(self.indexed..).take(limit);
         let mut added = Vec::new();
         for (no, row) in waiting {
@@ -261,8 +261,9 @@ impl Data {
                 .get(&row.stream)
                 .map_or("", |stream| stream.name.as_str());
             let agent = trail::Stream::agent_of(stream).unwrap_or(stream);
-            let is_kept = with_details && row.erased == Erased::Nothing;
+            let is_kept = row.erased == Erased::Nothing;
             let details = self.part(*no, "details").filter(|_| is_kept);
+            let details = details.filter(|details| search::is_clear(details));
             let details = details.map(search::indexed_text).unwrap_or_default();
             let plain = [agent, &row.headline, &row.summary].map(words::of).to_vec();
             added.push((

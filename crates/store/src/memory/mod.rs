@@ -187,8 +187,8 @@ impl Store for Memory {
         self.writing().map(drop)
     }
 
-    async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
-        Ok(self.writing()?.index_some(limit, with_details))
+    async fn index_some(&self, limit: usize) -> Result<bool> {
+        Ok(self.writing()?.index_some(limit))
     }
 
     async fn forget_idempotency(&self, before: Micros) -> Result<bool> {

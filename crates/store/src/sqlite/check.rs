@@ -3,7 +3,7 @@
 //! schema itself. Verification asks for all of it; a start only for what costs
 //! the same in a store of any age.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use trail::{
     Hash, Micros,
     verify::{StreamEnd, block_digest},
@@ -19,17 +19,73 @@ const BITS_PER_LEVEL: u32 = 8;
 /// Rows of each table by which a start tells its own key from another.
 const SAMPLE: u32 = 16;
 
-/// What a start must know of the indices of ids and of words.
-pub fn indices(connection: &Connection) -> Result<()> {
+/// What a start must know of the end of the log, and of the indices of ids and of
+/// words.
+pub fn start(connection: &Connection) -> Result<()> {
+    if is_headless(connection).map_err(failed)? {
+        return Err(Error::Damaged(HEADLESS.to_owned()));
+    }
+    let lost = connection
+        .prepare(LOST_STREAM)
+        .and_then(|mut find| find.exists([]));
+    if lost.map_err(failed)? {
+        return Err(Error::Damaged(
+            "streams: one that the log has is missing; run `wakeful trail rebuild`".to_owned(),
+        ));
+    }
     ids::Ids::check_boundary(connection)?;
-    match search::is_whole(connection).map_err(failed)? {
-        true => Ok(()),
-        false => Err(Error::Damaged(
+    if !search::is_whole(connection).map_err(failed)? {
+        return Err(Error::Damaged(
             "eras: an era without its index, or an index without its era; \
              run `wakeful trail rebuild`"
                 .to_owned(),
+        ));
+    }
+    match search::is_ahead(connection).map_err(failed)? {
+        false => Ok(()),
+        true => Err(Error::Damaged(
+            "indexed: the index has more than it says; run `wakeful trail rebuild`".to_owned(),
         )),
     }
+}
+
+/// Nothing else in the database is signed.
+const HEADLESS: &str = "head: there is none, and nothing else says what was signed; \
+    restore a backup with `wakeful restore`";
+
+/// Streams are numbered from 0 without a gap. Whether the latest ones are there
+/// is known only of those that have deliveries, and of the last entry's.
+const LOST_STREAM: &str = "SELECT 1 FROM (SELECT coalesce(max(no), -1) AS last, count(*) AS many
+        FROM streams)
+    WHERE many <> last + 1 OR last < (SELECT max(stream) FROM deliveries)
+       OR last < (SELECT stream FROM entries ORDER BY position DESC LIMIT 1)";
+
+fn is_headless(connection: &Connection) -> rusqlite::Result<bool> {
+    let find = "SELECT 1 FROM entries WHERE NOT EXISTS (SELECT 1 FROM head) LIMIT 1";
+    connection.prepare(find)?.exists([])
+}
+
+/// Makes an index anew whose boundary somebody removed: from 0 on, all of it is
+/// true, while without a boundary no delivery would be found.
+pub fn put_back_boundaries(connection: &mut Connection) -> rusqlite::Result<()> {
+    let is_missing = |table: &str| {
+        let find = format!("SELECT 1 FROM {table}");
+        connection.prepare(&find)?.exists([]).map(|found| !found)
+    };
+    let (settled, indexed) = (is_missing("settled")?, is_missing("indexed")?);
+    if !settled && !indexed {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if settled {
+        tracing::error!("the row of settled was removed; the index of ids is made anew");
+        ids::clear(&transaction)?;
+    }
+    if indexed {
+        tracing::error!("the row of indexed was removed; the search index is made anew");
+        search::clear_from(&transaction, 0)?;
+    }
+    transaction.commit()
 }
 
 /// Removes triggers and views, of which no version has any: they would act on
@@ -99,7 +155,12 @@ pub fn log_end(connection: &Connection) -> rusqlite::Result<Option<LogEnd>> {
             })
         })
         .optional()?;
-    let Some(head) = head else { return Ok(None) };
+    let Some(head) = head else {
+        return match is_headless(connection)? {
+            true => Err(records::damaged(HEADLESS.to_owned())),
+            false => Ok(None),
+        };
+    };
     let streams = connection
         .prepare("SELECT name, next_seq, head, last FROM streams ORDER BY no")?
         .query_map([], |row| {
@@ -201,6 +262,14 @@ const PLAIN: &[(&str, &str)] = &[
         "SELECT count(*) <> 1 FROM head",
     ),
     (
+        "settled: there is more than one, or none",
+        "SELECT count(*) <> 1 FROM settled",
+    ),
+    (
+        "indexed: there is more than one, or none",
+        "SELECT count(*) <> 1 FROM indexed",
+    ),
+    (
         "parts: content that belongs to no entry",
         "SELECT count(*) FROM parts WHERE no < 0 OR no / 16 > (SELECT max(position) FROM entries)",
     ),
@@ -214,7 +283,7 @@ const PLAIN: &[(&str, &str)] = &[
         "SELECT count(*) FROM ids i LEFT JOIN deliveries d ON d.no = i.no WHERE d.id IS NOT i.id",
     ),
     (
-        "settled: deliveries below the boundary whose id is in no index",
+        "settled, ids: deliveries below the boundary whose id is in no index",
         "SELECT count(*) FROM deliveries d LEFT JOIN ids i ON i.id = d.id
          WHERE d.no < (SELECT next FROM settled) AND i.no IS NOT d.no",
     ),
@@ -236,6 +305,15 @@ const PLAIN: &[(&str, &str)] = &[
             OR NOT EXISTS (SELECT 1 FROM parts p
                            WHERE p.no BETWEEN t.no * 16 AND t.no * 16 + 15 AND p.name = 'details')",
     ),
+    (
+        "detailed: details that should be in the index and have no mark",
+        // Encrypted ones never are.
+        "SELECT count(*) FROM deliveries d
+         WHERE d.erased = 0 AND d.no < (SELECT next FROM indexed)
+           AND NOT EXISTS (SELECT 1 FROM detailed t WHERE t.no = d.no)
+           AND EXISTS (SELECT 1 FROM parts p WHERE p.no BETWEEN d.no * 16 AND d.no * 16 + 15
+                       AND p.name = 'details' AND substr(p.bytes, 1, 1) <> x'01')",
+    ),
 ];
 
 fn counted(
@@ -254,7 +332,7 @@ fn counted(
 
 /// Ids beyond the boundary are there only while many are on their way.
 fn settled(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result<()> {
-    let next = "(SELECT next FROM settled)";
+    let next = "coalesce((SELECT next FROM settled), 0)";
     let early = format!("SELECT count(*) FROM ids WHERE no >= {next}");
     let early: i64 = connection.query_row(&early, [], |row| row.get(0))?;
     let recent = format!("SELECT count(*) FROM deliveries WHERE no >= {next}");
@@ -269,7 +347,8 @@ fn settled(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result
 /// Its words are not compared: they decide which rows a search lists, and
 /// nothing that a row says.
 fn index(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result<()> {
-    let next: i64 = connection.query_row("SELECT next FROM indexed", [], |row| row.get(0))?;
+    let next = "SELECT coalesce((SELECT next FROM indexed), 0)";
+    let next: i64 = connection.query_row(next, [], |row| row.get(0))?;
     let eras = format!(
         "SELECT DISTINCT no / {} FROM deliveries WHERE no < ?1",
         search::ERA

@@ -64,7 +64,8 @@ impl Ids {
 
     pub fn load(connection: &Connection) -> rusqlite::Result<Ids> {
         let mut find = connection.prepare(
-            "SELECT id, no FROM deliveries WHERE no >= (SELECT next FROM settled) ORDER BY no",
+            "SELECT id, no FROM deliveries WHERE no >= coalesce((SELECT next FROM settled), 0)
+             ORDER BY no",
         )?;
         let rows = find.query_map([], |row| {
             Ok((records::uuid(row, 0)?, records::number(row, 1)?))
@@ -152,6 +153,11 @@ impl Ids {
             .clear();
         *self.moving.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// Takes the whole B-tree away; ids gather for it anew.
+pub fn clear(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch("DELETE FROM ids; INSERT OR REPLACE INTO settled VALUES (1, 0);")
 }
 
 /// A statement about one delivery, found in either of two ways: by its number, or

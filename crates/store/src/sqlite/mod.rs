@@ -148,6 +148,7 @@ impl Sqlite {
         check::remove_foreign_code(&connection)?;
         let migrated = schema::migrate(&mut connection, seal)?;
         check::refuse_foreign(&connection)?;
+        check::put_back_boundaries(&mut connection).map_err(failed)?;
         let checkpoints = Checkpoints::start(&path, &mut connection).map_err(failed)?;
         let readers = Arc::new(Readers::new(path.clone(), Some(seal.clone())));
         // Read through a connection of its own, whose page cache goes with it.
@@ -381,8 +382,8 @@ impl Store for Sqlite {
         synced.map_err(|error| Error::Unavailable(Box::new(error)))
     }
 
-    async fn index_some(&self, limit: usize, with_details: bool) -> Result<bool> {
-        search::index_some(&mut *self.writer()?, limit, with_details).map_err(failed)
+    async fn index_some(&self, limit: usize) -> Result<bool> {
+        search::index_some(&mut *self.writer()?, limit).map_err(failed)
     }
 
     async fn forget_idempotency(&self, before: Micros) -> Result<bool> {
@@ -735,7 +736,7 @@ impl Store for Sqlite {
     }
 
     async fn check_start(&self) -> Result<()> {
-        self.readers.with(check::indices)
+        self.readers.with(check::start)
     }
 
     async fn check_rows(&self) -> Result<RowCheck> {

@@ -74,7 +74,13 @@ fn erased(row: &Row<'_>, column: usize) -> rusqlite::Result<Erased> {
 
 /// A row that was changed by someone else.
 fn changed(table: &str) -> rusqlite::Error {
-    let what = format!("{table}: a row is not as it was written; run `wakeful trail verify`");
+    damaged(format!(
+        "{table}: a row is not as it was written; run `wakeful trail verify`"
+    ))
+}
+
+/// What cannot have been written, in words.
+pub fn damaged(what: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
 }
 
@@ -352,8 +358,9 @@ pub fn stream_entries(
 
 /// The links of a stream lead to an entry that does not belong there.
 fn broken_link(position: i64) -> rusqlite::Error {
-    let what = format!("the link to entry {position}; run `wakeful trail rebuild`");
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
+    damaged(format!(
+        "the link to entry {position}; run `wakeful trail rebuild`"
+    ))
 }
 
 pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<EntryRow>> {

@@ -615,8 +615,7 @@ pub fn clear_views(connection: &mut Connection) -> rusqlite::Result<()> {
         "UPDATE streams SET lanes = ?1",
         [write_lanes(&Default::default())],
     )?;
-    search::clear(&transaction)?;
-    transaction.execute("DELETE FROM ids", [])?;
-    transaction.execute("UPDATE settled SET next = 0", [])?;
+    search::clear_from(&transaction, 0)?;
+    ids::clear(&transaction)?;
     transaction.commit()
 }

@@ -90,7 +90,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
     engine.stop().await;
     // So that what is measured is not the index catching up.
     let store = &engine.shared().store;
-    while store.index_some(AT_ONCE, true).await? {}
+    while store.index_some(AT_ONCE).await? {}
     Ok(Ending::Done)
 }
 

@@ -55,6 +55,11 @@ async fn a_lost_connection_is_visible_at_once() {
     play_with_a_stop("lost").await;
 }
 
+#[tokio::test]
+async fn every_tab_says_soon_that_the_connection_is_back() {
+    play_with_a_stop("back").await;
+}
+
 /// Plays a flow that has the server stopped once, and started again.
 async fn play_with_a_stop(name: &'static str) {
     let (mut house, ann, bob, keys) = start().await;

@@ -96,7 +96,8 @@ fn forget(mut house: House) {
 const OLDER: &str = "
     ALTER TABLE accounts DROP COLUMN mac; ALTER TABLE deliveries DROP COLUMN mac;
     ALTER TABLE deliveries DROP COLUMN told; ALTER TABLE parts DROP COLUMN mac;
-    ALTER TABLE entries DROP COLUMN mac; PRAGMA user_version = 4;";
+    ALTER TABLE entries DROP COLUMN mac; ALTER TABLE head DROP COLUMN version;
+    PRAGMA user_version = 4;";
 
 const VIC_IS_OWNER: &str = "UPDATE accounts SET body = replace(body, 'viewer', 'owner') WHERE kind = 'user' AND id = 'vic';";
 

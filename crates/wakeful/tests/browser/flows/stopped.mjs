@@ -37,13 +37,4 @@ await flow("stopped", async (stage) => {
   await page.goto("/done");
   const [words, clock] = [await said(), await page.evaluate((time) => new Date(time).toLocaleTimeString([], { timeStyle: "medium" }), responded_at)];
   same(words, `Approved: Held when it stopped Final since ${clock}.`, "and u names the second at which it did");
-
-  // Every tab learns that the server is back, not only the one that listens for all.
-  const tabs = [page, await page.context().newPage(), await page.context().newPage()];
-  for (const tab of tabs) await tab.goto("/");
-  await ask("stop the server");
-  for (const tab of tabs) await tab.locator("#connection").waitFor();
-  await ask("start the server");
-  for (const tab of tabs) await tab.locator("#connection").waitFor({ state: "detached", timeout: 8_000 });
-  holds(true, "every tab says within seconds that the connection is back");
 });
