@@ -10,8 +10,8 @@ use std::{
 
 use account::{Actor, Bucket};
 use store::{
-    Batch, BucketRow, CallbackRow, EntryRow, HeadRow, IdempotencyRow, Loaded, PartRow, StreamRow,
-    SubtreeRow,
+    Batch, BucketRow, CallbackRow, DeliveryRow, EntryRow, HeadRow, IdempotencyRow, Loaded, Needs,
+    PartRow, StreamRow, SubtreeRow,
 };
 use trail::{Checkpoint, Draft, Hash, Micros, Part, Stream, entry::FACTS, merkle};
 use uuid::Uuid;
@@ -29,10 +29,13 @@ pub struct Stage<'a> {
     pub core: &'a mut Core,
     pub shared: &'a Shared,
     pub now: Micros,
-    pub views: Views,
-    pub idempotency: HashMap<(String, String), IdempotencyRow>,
-    pub callbacks: HashMap<u64, CallbackRow>,
-    pub seen: HashSet<(String, Uuid)>,
+    views: Views,
+    /// What the commands of this batch asked for. A row that nobody asked for was
+    /// not loaded, and would look like one that does not exist.
+    asked: Needs,
+    idempotency: HashMap<(String, String), IdempotencyRow>,
+    callbacks: HashMap<u64, CallbackRow>,
+    seen: HashSet<(String, Uuid)>,
     /// Deliveries whose final answer is in this batch.
     pub answered: Vec<Uuid>,
     pub changes: Kept,
@@ -65,6 +68,7 @@ impl<'a> Stage<'a> {
             shared,
             now,
             views: Views::default(),
+            asked: Needs::default(),
             idempotency: HashMap::new(),
             callbacks: HashMap::new(),
             seen: HashSet::new(),
@@ -84,6 +88,64 @@ impl<'a> Stage<'a> {
         self.idempotency.extend(loaded.idempotency);
         self.callbacks.extend(loaded.callbacks);
         self.seen.extend(loaded.seen);
+    }
+
+    /// Says what was asked for, and so may be read.
+    pub fn expect(&mut self, asked: Needs) {
+        self.asked = asked;
+    }
+
+    pub fn delivery(&self, id: Uuid) -> Option<&DeliveryRow> {
+        let row = self.views.delivery(id);
+        debug_assert!(row.is_some() || self.asked.deliveries.contains(&id));
+        row
+    }
+
+    /// The streams of the deliveries that were loaded.
+    pub fn streams_of_deliveries(&self) -> impl Iterator<Item = u64> {
+        self.views.streams_of_deliveries()
+    }
+
+    pub fn callback(&self, no: u64) -> Option<&CallbackRow> {
+        let row = self.callbacks.get(&no);
+        debug_assert!(row.is_some() || self.asked.callbacks.contains(&no));
+        row
+    }
+
+    pub fn set_callback(&mut self, row: CallbackRow) {
+        self.callbacks.insert(row.no, row.clone());
+        self.changes.callbacks.push(row);
+    }
+
+    pub fn idempotency(&self, pair: &(String, String)) -> Option<&IdempotencyRow> {
+        let row = self.idempotency.get(pair);
+        debug_assert!(row.is_some() || self.asked.idempotency.contains(pair));
+        row
+    }
+
+    pub fn set_idempotency(&mut self, row: IdempotencyRow) {
+        let pair = (row.key_id.clone(), row.idempotency_key.clone());
+        if !breaks::is_on(Break::IdempotencyNotStaged) {
+            self.idempotency.insert(pair, row.clone());
+        }
+        self.changes.idempotency.push(row);
+    }
+
+    /// Notes that a person has seen a delivery; false if they had before.
+    pub fn see(&mut self, name: &str, delivery_id: Uuid) -> bool {
+        let mark = (name.to_owned(), delivery_id);
+        debug_assert!(self.seen.contains(&mark) || self.asked.seen.contains(&mark));
+        self.seen.insert(mark)
+    }
+
+    /// What is left of a key's rate; `None` if it was never used.
+    pub fn bucket(&self, key_id: &str) -> Option<Bucket> {
+        let row = self.core.buckets.get(key_id);
+        debug_assert!(row.is_some() || self.asked.buckets.iter().any(|asked| asked == key_id));
+        row.map(|row| Bucket {
+            level: row.level,
+            at: row.at,
+        })
     }
 
     /// Puts an event on the trail. Every change has its own, later time.

@@ -415,7 +415,7 @@ impl Writer {
             stage.add_loaded(turn.load(&needs).await?);
             // The streams of deliveries are known once the deliveries are.
             let mut streams = Needs::default();
-            for stream in stage.views.streams_of_deliveries() {
+            for stream in stage.streams_of_deliveries() {
                 let stream = stage.stream_of(stream);
                 decide::need_stream(stage.core, &stream, &mut streams);
             }
@@ -423,6 +423,7 @@ impl Writer {
                 stage.add_loaded(turn.load(&streams).await?);
             }
         }
+        stage.expect(needs);
         let replies: Vec<Result<Reply, Refusal>> = commands
             .into_iter()
             .map(|command| decide::decide(&mut stage, command))

@@ -36,18 +36,12 @@ pub fn owed(no: u64, delivery_id: Uuid, now: trail::Micros) -> CallbackRow {
 }
 
 pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal> {
-    let row = stage
-        .callbacks
-        .get(&attempt.callback)
-        .cloned()
-        .ok_or(Refusal::NotFound)?;
+    let row = stage.callback(attempt.callback).cloned();
+    let row = row.ok_or(Refusal::NotFound)?;
     if row.next_at.is_none() {
         return Ok(Reply::Done);
     }
-    let delivery = stage
-        .views
-        .delivery(row.delivery_id)
-        .ok_or(Refusal::NotFound)?;
+    let delivery = stage.delivery(row.delivery_id).ok_or(Refusal::NotFound)?;
     let stream = stage.stream_of(delivery.stream);
     let attempts = row.attempts + 1;
     let delivered = attempt.error.is_none();
@@ -77,16 +71,13 @@ pub fn record(stage: &mut Stage<'_>, attempt: &Attempt) -> Result<Reply, Refusal
         wake::Event::from(event),
         Vec::new(),
     )?;
-    change(
-        stage,
-        CallbackRow {
-            attempts,
-            state,
-            next_at,
-            last_error: attempt.error.clone(),
-            ..row
-        },
-    );
+    stage.set_callback(CallbackRow {
+        attempts,
+        state,
+        next_at,
+        last_error: attempt.error.clone(),
+        ..row
+    });
     Ok(Reply::Done)
 }
 
@@ -98,12 +89,9 @@ pub fn replay(
     delivery_id: Uuid,
 ) -> Result<Reply, Refusal> {
     may_administer(stage, actor)?;
-    let row = stage
-        .callbacks
-        .get(&callback)
-        .cloned()
-        .ok_or(Refusal::NotFound)?;
-    let delivery = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
+    let row = stage.callback(callback).cloned();
+    let row = row.ok_or(Refusal::NotFound)?;
+    let delivery = stage.delivery(delivery_id).ok_or(Refusal::NotFound)?;
     let stream = stage.stream_of(delivery.stream);
     let event = WebhookReplayed {
         delivery_id,
@@ -111,20 +99,12 @@ pub fn replay(
     };
     let next_at = Some(stage.now);
     stage.record(&stream, actor, wake::Event::from(event), Vec::new())?;
-    change(
-        stage,
-        CallbackRow {
-            attempts: 0,
-            state: OWED,
-            next_at,
-            last_error: None,
-            ..row
-        },
-    );
+    stage.set_callback(CallbackRow {
+        attempts: 0,
+        state: OWED,
+        next_at,
+        last_error: None,
+        ..row
+    });
     Ok(Reply::Done)
-}
-
-fn change(stage: &mut Stage<'_>, row: CallbackRow) {
-    stage.callbacks.insert(row.no, row.clone());
-    stage.changes.callbacks.push(row);
 }

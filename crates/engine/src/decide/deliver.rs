@@ -56,14 +56,9 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
     let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
 
     let rate = accounts.rate_of(key);
-    let bucket = match stage.core.buckets.get(&key_id) {
-        Some(row) => Bucket {
-            level: row.level,
-            at: row.at,
-        },
-        None => Bucket::full(rate, stage.now),
-    };
-    let bucket = bucket
+    let bucket = stage
+        .bucket(&key_id)
+        .unwrap_or_else(|| Bucket::full(rate, stage.now))
         .take(rate, stage.now)
         .map_err(|retry_after_seconds| Refusal::RateLimited {
             retry_after_seconds,
@@ -79,18 +74,13 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
 
     stage.set_bucket(&key_id, bucket);
     if let Some((idempotency_key, digest)) = idempotency {
-        let row = IdempotencyRow {
+        stage.set_idempotency(IdempotencyRow {
             key_id,
             idempotency_key,
             digest,
             delivery_id,
             created_at,
-        };
-        let pair = (row.key_id.clone(), row.idempotency_key.clone());
-        if !breaks::is_on(Break::IdempotencyNotStaged) {
-            stage.idempotency.insert(pair, row.clone());
-        }
-        stage.changes.idempotency.push(row);
+        });
     }
     Ok(Reply::Received {
         delivery_id,
@@ -109,7 +99,7 @@ fn repeated(
         return Ok(None);
     };
     let pair = (key_id.to_owned(), idempotency_key.clone());
-    let Some(row) = stage.idempotency.get(&pair) else {
+    let Some(row) = stage.idempotency(&pair) else {
         return Ok(None);
     };
     if row.created_at.plus_seconds(limits::IDEMPOTENCY_SECONDS) <= stage.now {

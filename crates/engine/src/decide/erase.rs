@@ -37,10 +37,7 @@ pub fn by_rule(
     retention_days: u32,
 ) -> Result<Reply, Refusal> {
     let mut by_stream: BTreeMap<u64, Vec<Uuid>> = BTreeMap::new();
-    for row in delivery_ids
-        .iter()
-        .filter_map(|id| stage.views.delivery(*id))
-    {
+    for row in delivery_ids.iter().filter_map(|id| stage.delivery(*id)) {
         let kind = project::kind(row.kind).as_str();
         let stands = stage.core.accounts.retention.get(kind) == Some(&retention_days);
         let ids = by_stream.entry(row.stream).or_default();
@@ -70,7 +67,7 @@ pub fn by_rule(
 /// erased already.
 pub fn by_hand(stage: &mut Stage<'_>, actor: &Actor, delivery_id: Uuid) -> Result<Reply, Refusal> {
     may_administer(stage, actor)?;
-    let row = stage.views.delivery(delivery_id).ok_or(Refusal::NotFound)?;
+    let row = stage.delivery(delivery_id).ok_or(Refusal::NotFound)?;
     if !is_over(row) {
         return Err(inbox::Rejection::StillOpen.into());
     }

@@ -75,7 +75,7 @@ fn still_may(stage: &Stage<'_>, name: &str, role: Role) -> Result<(), Refusal> {
 }
 
 fn delivery(stage: &Stage<'_>, id: Uuid) -> Result<DeliveryRow, Refusal> {
-    stage.views.delivery(id).cloned().ok_or(Refusal::NotFound)
+    stage.delivery(id).cloned().ok_or(Refusal::NotFound)
 }
 
 /// The same for whoever decides, whose secret may have been taken away too.
@@ -155,7 +155,7 @@ fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Rep
 fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
     let row = delivery(stage, delivery_id)?;
-    let is_first = stage.seen.insert((name.clone(), delivery_id));
+    let is_first = stage.see(&name, delivery_id);
     if !is_first && !breaks::is_on(Break::SeenNotStaged) {
         return Ok(Reply::Done);
     }
