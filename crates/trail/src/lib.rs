@@ -35,7 +35,7 @@ pub mod time;
 mod turn;
 pub mod verify;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, CheckpointFault};
 pub use entry::{Draft, Header, Part, Sealed};
 pub use fault::{Fault, Reason};
 pub use hash::Hash;

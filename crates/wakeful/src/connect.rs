@@ -9,6 +9,8 @@ use axum::body::Body;
 use client::{Reply, Server};
 use engine::Engine;
 use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use server::{
     App, Settings,
     transport::{Door, Listener},
@@ -205,33 +207,44 @@ impl Connection {
     }
 }
 
+/// What a problem says: why, and the answer that stands if there is one. Content
+/// stays as it is written: a number may be larger than any that we can hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Refused {
+    detail: Option<String>,
+    answered_by: Option<String>,
+    status_given: Option<String>,
+    responded_at: Option<String>,
+    feedback: Option<String>,
+    edited_content: Option<Box<RawValue>>,
+}
+
 /// A refusal becomes words and an exit code; a failure becomes an error.
 pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
     if reply.is_success() {
         return Ok(Ok(reply));
     }
-    let problem = reply.json();
-    let detail = problem["detail"]
-        .as_str()
-        .unwrap_or("the server gave no reason");
-    let detail = output::line(detail);
+    let refused: Refused = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let detail = refused.detail.as_deref();
+    let detail = output::line(detail.unwrap_or("the server gave no reason"));
     if reply.status >= 500 {
         bail!("{detail} ({})", reply.status);
     }
     output::say(&format!("wakeful: {detail}"));
-    if let Some(by) = problem["answered_by"].as_str() {
-        let text = |name: &str| output::line(problem[name].as_str().unwrap_or_default());
-        let (by, status) = (output::line(by), text("status_given"));
+    if let Some(by) = &refused.answered_by {
+        let text = |text: &Option<String>| output::line(text.as_deref().unwrap_or_default());
         output::say(&format!(
-            "  {by}: {status}, final since {}",
-            text("responded_at")
+            "  {}: {}, final since {}",
+            output::line(by),
+            text(&refused.status_given),
+            text(&refused.responded_at)
         ));
-        if let Some(feedback) = problem["feedback"].as_str() {
+        if let Some(feedback) = &refused.feedback {
             output::say(&format!("  feedback: {}", output::line(feedback)));
         }
-        if !problem["edited_content"].is_null() {
-            let edited = problem["edited_content"].to_string();
-            output::say(&format!("  edited: {}", output::line(&edited)));
+        if let Some(edited) = &refused.edited_content {
+            output::say(&format!("  edited: {}", output::line(edited.get())));
         }
     }
     if let Some(seconds) = reply.retry_after_seconds {

@@ -38,6 +38,18 @@ async fn text_may_begin_with_a_hyphen() {
 }
 
 #[tokio::test]
+async fn a_refusal_shows_the_answer_that_stands_as_it_was_written() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&[]);
+    let edited = r#"{"b":12345678901234567890.10,"a":1e400}"#;
+    scene.done(&["respond", &id, "redirected", "--edited", edited]);
+    for again in [&["undo", id.as_str()][..], &["respond", &id, "approved"]] {
+        let said = scene.ends(1, again);
+        assert!(said.contains(&format!("edited: {edited}")), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn an_option_is_not_taken_for_the_text_of_the_one_before_it() {
     let scene = Scene::start().await;
     let id = scene.deliver(&[]);
