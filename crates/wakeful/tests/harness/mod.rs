@@ -8,6 +8,7 @@
 pub mod front;
 pub mod peer;
 pub mod receiver;
+pub mod terminal;
 pub mod verifying;
 pub mod way;
 
