@@ -605,7 +605,7 @@ async fn a_demo_that_is_stopped_ends_without_a_complaint() {
         .filter_map(|word| word.split_once('='))
         .collect();
     // All three agents work by now, two of them in the middle of a request.
-    harness::eventually("the crew has delivered", || async {
+    harness::until("the crew has delivered", || async {
         let inbox = Command::new(WAKEFUL)
             .arg("inbox")
             .envs(set.clone())
