@@ -12,4 +12,4 @@ mod server;
 
 pub use agent::{Agent, AgentFault, Answer, Delivery, Outcome, Page, encode, secret_in};
 pub use log::{Log, Received};
-pub use server::{Reply, Server, ServerFault};
+pub use server::{ANSWER_BYTES, Reply, Server, ServerFault};

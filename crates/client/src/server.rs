@@ -11,6 +11,10 @@ use wake::BaseFault;
 
 /// A long poll waits up to a minute; everything else is far shorter.
 const TIME: Duration = Duration::from_secs(90);
+/// The longest answer that is read. The largest that a server of ours gives to
+/// a plain request is a sweep of 50 answers, each with an edit of 1 MiB and
+/// feedback of 20,000 characters, which JSON can make 240 kB of.
+pub const ANSWER_BYTES: usize = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFault {
@@ -22,6 +26,8 @@ pub enum ServerFault {
     Client(reqwest::Error),
     #[error("{base} {}", unreached(.error))]
     Unreachable { base: String, error: reqwest::Error },
+    #[error("{base} answered with more than {} MiB: ask for fewer at a time", ANSWER_BYTES >> 20)]
+    TooLong { base: String },
 }
 
 /// Why a request got no answer. Something that answers without TLS was reached.
@@ -193,12 +199,21 @@ impl Server {
                 .body(body);
         }
         let unreachable = |error| self.unreachable(error);
-        let response = request.send().await.map_err(unreachable)?;
+        let mut response = request.send().await.map_err(unreachable)?;
         let retry_after = response.headers().get("retry-after");
+        let retry_after_seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+            if body.len() + chunk.len() > ANSWER_BYTES {
+                let base = self.base.clone();
+                return Err(ServerFault::TooLong { base });
+            }
+            body.extend_from_slice(&chunk);
+        }
         Ok(Reply {
             status: response.status().as_u16(),
-            retry_after_seconds: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
-            body: response.bytes().await.map_err(unreachable)?.to_vec(),
+            retry_after_seconds,
+            body,
         })
     }
 }

@@ -81,7 +81,7 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
                 Ok(position) => Asked::Entry(subject, position),
                 Err(_) => Asked::Of(subject, "receipt"),
             };
-            show(place, what, |value| print(&value.to_string())).await
+            show(place, what, print_json).await
         }
         Trail::Checkpoint => raw(place, "/checkpoint", "checkpoint").await,
         Trail::Key => raw(place, "/checkpoint/key", "key").await,

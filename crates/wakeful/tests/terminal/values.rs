@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::{
-    harness::{House, WAKEFUL, eventually},
+    harness::{House, WAKEFUL, until},
     scene::{Scene, text},
 };
 
@@ -24,7 +24,7 @@ async fn text_may_begin_with_a_hyphen() {
     assert_eq!(item["details"], list);
     assert_eq!(item["provider"], "-p");
     // The search index lags a little.
-    eventually("it is found", || async {
+    until("it is found", || async {
         scene.done(&["inbox", "-q", "- head"]).0.contains(id)
     })
     .await;
