@@ -19,7 +19,7 @@ mod watchers;
 mod work;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -75,40 +75,74 @@ enum Command {
     },
 }
 
+/// What is measured, and on which disk.
 #[derive(clap::Args)]
-struct Pages {
+struct Places {
     /// The server to measure; the one built beside this program unless given.
     #[arg(long)]
     wakeful: Option<PathBuf>,
-    /// Deliveries already in the store, one whole set of measurements for each.
-    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
-    preload: Vec<u64>,
     /// Where the stores are made; must be on a real disk. The target directory unless given.
     #[arg(long)]
     dir: Option<PathBuf>,
 }
 
+/// Where everything is.
+struct Found {
+    /// This program.
+    program: PathBuf,
+    wakeful: PathBuf,
+    dir: PathBuf,
+    target: PathBuf,
+}
+
+impl Places {
+    fn find(self) -> Result<Found> {
+        let program = std::env::current_exe()?;
+        let beside = program
+            .parent()
+            .context("the program lies in a directory")?;
+        let target = beside.parent().unwrap_or(beside).to_owned();
+        Ok(Found {
+            wakeful: self.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+            dir: self.dir.unwrap_or_else(|| target.clone()),
+            target,
+            program,
+        })
+    }
+}
+
+fn done(well: bool) -> ExitCode {
+    match well {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+#[derive(clap::Args)]
+struct Pages {
+    #[command(flatten)]
+    places: Places,
+    /// Deliveries already in the store, one whole set of measurements for each.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
+    preload: Vec<u64>,
+}
+
 #[derive(clap::Args)]
 struct Watchers {
-    /// The server to measure; the one built beside this program unless given.
-    #[arg(long)]
-    wakeful: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// How many watch.
     #[arg(long, default_value_t = 3_000)]
     watchers: usize,
     /// How long each measurement lasts.
     #[arg(long, default_value_t = 20.0)]
     seconds: f64,
-    /// Where the store is made; must be on a real disk. The target directory unless given.
-    #[arg(long)]
-    dir: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 struct Attack {
-    /// The server to attack; the one built beside this program unless given.
-    #[arg(long)]
-    wakeful: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// How long the attack lasts, after a fifth of it without.
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
@@ -119,16 +153,12 @@ struct Attack {
     /// program unless given.
     #[arg(long)]
     processors: Option<String>,
-    /// Where the store is made; must be on a real disk. The target directory unless given.
-    #[arg(long)]
-    dir: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 struct RelayPlan {
-    /// The server to measure; the one built beside this program unless given.
-    #[arg(long)]
-    wakeful: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// How long each measurement lasts, after a warm-up of a fifth of it.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
@@ -147,16 +177,12 @@ struct RelayPlan {
     /// Where the figures go; `bench-relay.json` in the target directory unless given.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Where the stores are made. The target directory unless given.
-    #[arg(long)]
-    dir: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 struct Wake {
-    /// The server to measure; the one built beside this program unless given.
-    #[arg(long)]
-    wakeful: Option<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// How long each measurement lasts, after a warm-up of a fifth of it.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
@@ -169,9 +195,6 @@ struct Wake {
     /// Where the figures go; `bench-wake.json` in the target directory unless given.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Where the stores are made; must be on a real disk. The target directory unless given.
-    #[arg(long)]
-    dir: Option<PathBuf>,
     /// Another build of the server, measured in place of the plain one.
     #[arg(long, conflicts_with = "only")]
     beside: Option<PathBuf>,
@@ -218,102 +241,80 @@ fn main() -> Result<ExitCode> {
     }
 }
 
-/// The directory of this program, and the target directory around it.
-fn places(program: &Path) -> Result<(&Path, &Path)> {
-    let beside = program
-        .parent()
-        .context("the program lies in a directory")?;
-    Ok((beside, beside.parent().unwrap_or(beside)))
-}
-
 fn pages(arguments: Pages) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
-    let (beside, target) = places(&program)?;
+    let found = arguments.places.find()?;
     let plan = pages::Plan {
-        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        wakeful: found.wakeful,
         preloads: arguments.preload,
-        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        dir: found.dir,
     };
-    Ok(match pages::run(&plan)? {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    pages::run(&plan).map(done)
 }
 
 fn watch(arguments: Watchers) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
-    let (beside, target) = places(&program)?;
+    let found = arguments.places.find()?;
     let plan = watchers::Plan {
-        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        wakeful: found.wakeful,
         watchers: arguments.watchers,
         measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
-        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        dir: found.dir,
     };
-    Ok(match watchers::run(&plan)? {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    watchers::run(&plan).map(done)
 }
 
 fn attack(arguments: Attack) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
-    let (beside, target) = places(&program)?;
+    let found = arguments.places.find()?;
     let minutes = |share: f64| Duration::try_from_secs_f64(arguments.minutes * 60.0 * share);
     let plan = attack::Plan {
-        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        wakeful: found.wakeful,
         attack: minutes(1.0).context("--minutes")?,
         before: minutes(0.2)
             .context("--minutes")?
             .max(Duration::from_secs(20)),
-        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        dir: found.dir,
         processors: arguments.processors,
         without: arguments.without,
     };
-    Ok(match attack::run(&plan)? {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    attack::run(&plan).map(done)
 }
 
 fn relay(arguments: RelayPlan) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
-    let (beside, target) = places(&program)?;
+    let found = arguments.places.find()?;
     let plan = relay::Plan {
-        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        wakeful: found.wakeful,
         node: std::env::var_os("WAKEFUL_TEST_NODE").map(PathBuf::from),
         pairs: arguments.pairs,
         in_flight: arguments.in_flight.max(1),
         idle: arguments.idle,
         measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
         rounds: arguments.rounds.max(1),
-        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        dir: found.dir,
         json: arguments
             .json
-            .unwrap_or_else(|| target.join("bench-relay.json")),
+            .unwrap_or_else(|| found.target.join("bench-relay.json")),
     };
-    relay::run(&plan, &program)?;
+    relay::run(&plan, &found.program)?;
     eprintln!("figures in {}", plan.json.display());
     Ok(ExitCode::SUCCESS)
 }
 
 fn wake(arguments: Wake) -> Result<ExitCode> {
-    let program = std::env::current_exe()?;
-    let (beside, target) = places(&program)?;
+    let found = arguments.places.find()?;
     let plan = wake::Plan {
-        wakeful: arguments.wakeful.unwrap_or_else(|| beside.join("wakeful")),
+        wakeful: found.wakeful,
         beside: arguments.beside,
         with_plain: arguments.only != Some(Only::Wakeful),
         with_wakeful: arguments.only != Some(Only::Plain),
         measured: Duration::try_from_secs_f64(arguments.seconds).context("--seconds")?,
         rounds: arguments.rounds.max(1),
         preloads: arguments.preload,
-        dir: arguments.dir.unwrap_or_else(|| target.to_owned()),
+        dir: found.dir,
         point: arguments.point.unwrap_or_default(),
     };
-    let report = wake::run(&plan, &program)?;
+    let report = wake::run(&plan, &found.program)?;
     let json = arguments
         .json
-        .unwrap_or_else(|| target.join("bench-wake.json"));
+        .unwrap_or_else(|| found.target.join("bench-wake.json"));
     report.write_json(&json)?;
     report.print(&mut std::io::stdout().lock())?;
     eprintln!("figures in {}", json.display());

@@ -21,7 +21,7 @@ impl fmt::Display for Unfit {
 }
 
 /// Whether a test of this name stands in this file of the tree:
-/// `crates/wacp/tests/all/states.rs::name`.
+/// `crates/wacp/tests/all/highway.rs::name`.
 pub fn exists(root: &Path, test: &str) -> bool {
     source(root, test).is_some_and(|(text, name)| stands_in(&text, name))
 }

@@ -1,8 +1,9 @@
 //! Many seeds, on as many cores as there are.
 
 use std::{
+    ops::Range,
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -14,29 +15,40 @@ use crate::{failure::Failure, play::play, tally::Tally};
 pub const STEPS_EACH: u64 = 20_000;
 
 /// Plays seeds from the first on, each for [`STEPS_EACH`], until together they
-/// have made so many steps. Of several failures the lowest seed is told.
+/// have made so many steps.
 pub fn play_many(first: u64, steps: u64, threads: usize) -> Result<Tally, Box<Failure>> {
-    let end = first + steps.div_ceil(STEPS_EACH);
-    let next = AtomicU64::new(first);
-    let sum = Mutex::new((Tally::default(), None::<Box<Failure>>));
+    let seeds = first..first + steps.div_ceil(STEPS_EACH);
+    let play = |seed| play(seed, STEPS_EACH);
+    play_seeds(seeds, threads, play, |sum, tally| sum.add(&tally))
+}
+
+/// Plays each seed once and sums up. Of several failures that of the lowest seed
+/// is returned.
+pub fn play_seeds<T: Default + Send, E: Send>(
+    seeds: Range<u64>,
+    threads: usize,
+    play: impl Fn(u64) -> Result<T, E> + Sync,
+    add: impl Fn(&mut T, T) + Sync,
+) -> Result<T, E> {
+    let next = AtomicU64::new(seeds.start);
+    let sum = Mutex::new((T::default(), None::<(u64, E)>));
     thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= end {
+                    if seed >= seeds.end {
                         break;
                     }
-                    let played = play(seed, STEPS_EACH);
-                    let mut sum = sum.lock().unwrap_or_else(|broken| broken.into_inner());
+                    let played = play(seed);
+                    let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
                     match played {
-                        Ok(tally) => sum.0.add(&tally),
+                        Ok(one) => add(&mut sum.0, one),
                         Err(failure) => {
                             // Seeds already begun are played to their end.
-                            next.store(end, Ordering::Relaxed);
-                            let told = sum.1.get_or_insert_with(|| failure.clone());
-                            if failure.seed < told.seed {
-                                *told = failure;
+                            next.store(seeds.end, Ordering::Relaxed);
+                            if sum.1.as_ref().is_none_or(|(lowest, _)| seed < *lowest) {
+                                sum.1 = Some((seed, failure));
                             }
                         }
                     }
@@ -44,8 +56,6 @@ pub fn play_many(first: u64, steps: u64, threads: usize) -> Result<Tally, Box<Fa
             });
         }
     });
-    let (tally, failure) = sum
-        .into_inner()
-        .unwrap_or_else(|broken| broken.into_inner());
-    failure.map_or(Ok(tally), Err)
+    let (sum, failure) = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(sum), |(_, failure)| Err(failure))
 }

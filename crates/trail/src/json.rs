@@ -3,6 +3,10 @@
 //! Two questions are answered here: "is this one JSON text in which no object
 //! repeats a key?" (what every request must satisfy) and "is it canonical?"
 //! (what we write). Numbers are checked as text, so none is ever rounded.
+//!
+//! A visitor of `serde` cannot answer the first one: `serde_json` hands it numbers
+//! as floats and refuses `1e400`, which an agent may send and gets back as it was.
+//! What one escape or one number is, `serde_json` decides.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -207,51 +211,26 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<(), Fault> {
         let start = self.at;
-        if self.peek() == Some(b'-') {
+        while let Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') = self.peek() {
             self.at += 1;
         }
-        match self.peek() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits()?,
-            _ => return Err(self.syntax("expected a digit")),
+        let number = &self.text[start..self.at];
+        // Read as text: a number that no float holds is a number too.
+        if serde_json::from_str::<&RawValue>(number).is_err() {
+            return Err(Fault::Syntax {
+                at: start,
+                what: "not a number",
+            });
         }
-        let integer_end = self.at;
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        if self.rules.canonical {
-            let value: Option<i64> = self.text[start..integer_end].parse().ok();
-            let exact = self.at == integer_end
-                && &self.text[start..integer_end] != "-0"
-                && value.is_some_and(|value| value.abs() <= MAX_INTEGER);
-            if !exact {
-                return Err(Fault::NotCanonical {
-                    at: start,
-                    what: "not a safe integer",
-                });
-            }
+        let is_safe = |value: i64| value.unsigned_abs() <= MAX_INTEGER as u64;
+        let value = number.parse().ok().filter(|value| is_safe(*value));
+        if self.rules.canonical && value.is_none_or(|value| value.to_string() != number) {
+            return Err(Fault::NotCanonical {
+                at: start,
+                what: "not a safe integer",
+            });
         }
         Ok(())
-    }
-
-    fn digits(&mut self) -> Result<(), Fault> {
-        let start = self.at;
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.at += 1;
-        }
-        if self.at == start {
-            Err(self.syntax("expected a digit"))
-        } else {
-            Ok(())
-        }
     }
 
     /// Reads a string and gives its meaning, borrowed when it has no escapes.
@@ -259,108 +238,42 @@ impl<'a> Scanner<'a> {
         if self.peek() != Some(b'"') {
             return Err(self.syntax("expected a string"));
         }
-        self.at += 1;
         let start = self.at;
-        let mut owned: Option<String> = None;
-        let mut plain_from = start;
+        self.at += 1;
+        let mut escaped = false;
         loop {
+            let rest = &self.bytes[self.at..];
+            let special = rest
+                .iter()
+                .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f));
+            self.at += special.unwrap_or(rest.len());
             match self.peek() {
                 None => return Err(self.syntax("the string does not end")),
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    let text = owned.get_or_insert_with(String::new);
-                    text.push_str(&self.text[plain_from..self.at]);
-                    let escaped = self.escape()?;
-                    owned.get_or_insert_default().push(escaped);
-                    plain_from = self.at;
+                    escaped = true;
+                    self.at = self.bytes.len().min(self.at + 2);
                 }
-                Some(0..=0x1f) => return Err(self.syntax("a control character must be escaped")),
-                Some(_) => {
-                    let rest = &self.bytes[self.at..];
-                    let plain = rest
-                        .iter()
-                        .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f));
-                    self.at += plain.unwrap_or(rest.len());
-                }
+                Some(_) => return Err(self.syntax("a control character must be escaped")),
             }
         }
-        let tail = &self.text[plain_from..self.at];
         self.at += 1;
-        Ok(match owned {
-            None => Cow::Borrowed(tail),
-            Some(mut text) => {
-                text.push_str(tail);
-                Cow::Owned(text)
-            }
-        })
-    }
-
-    fn escape(&mut self) -> Result<char, Fault> {
-        let at = self.at;
-        self.at += 1;
-        let letter = self
-            .peek()
-            .ok_or_else(|| self.syntax("the string does not end"))?;
-        self.at += 1;
-        let meaning = match letter {
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => self.unicode()?,
-            _ => return Err(self.syntax("unknown escape")),
-        };
-        let needed = match letter {
-            b'/' => false,
-            b'u' => {
-                meaning < ' '
-                    && !matches!(meaning, '\u{8}' | '\t' | '\n' | '\u{c}' | '\r')
-                    && !self.bytes[at..self.at].iter().any(u8::is_ascii_uppercase)
-            }
-            _ => true,
-        };
-        if self.rules.canonical && !needed {
+        let written = &self.text[start..self.at];
+        if !escaped {
+            return Ok(Cow::Borrowed(&written[1..written.len() - 1]));
+        }
+        let meaning: String = serde_json::from_str(written).map_err(|_| Fault::Syntax {
+            at: start,
+            what: "a string with an escape that stands for no character",
+        })?;
+        let is_shortest = || serde_json::to_string(&meaning).is_ok_and(|short| short == written);
+        if self.rules.canonical && !is_shortest() {
             return Err(Fault::NotCanonical {
-                at,
+                at: start,
                 what: "a needless escape",
             });
         }
-        Ok(meaning)
-    }
-
-    fn unicode(&mut self) -> Result<char, Fault> {
-        let first = self.hex4()?;
-        let code = match first {
-            0xd800..=0xdbff => {
-                if !self.bytes[self.at..].starts_with(b"\\u") {
-                    return Err(self.syntax("half of a surrogate pair"));
-                }
-                self.at += 2;
-                match self.hex4()? {
-                    second @ 0xdc00..=0xdfff => {
-                        0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
-                    }
-                    _ => return Err(self.syntax("half of a surrogate pair")),
-                }
-            }
-            code => code,
-        };
-        char::from_u32(code).ok_or_else(|| self.syntax("half of a surrogate pair"))
-    }
-
-    fn hex4(&mut self) -> Result<u32, Fault> {
-        let digits = self.bytes.get(self.at..self.at + 4).unwrap_or_default();
-        if digits.len() != 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(self.syntax("expected four hex digits"));
-        }
-        let code = u32::from_str_radix(&self.text[self.at..self.at + 4], 16)
-            .map_err(|_| self.syntax("expected four hex digits"))?;
-        self.at += 4;
-        Ok(code)
+        Ok(Cow::Owned(meaning))
     }
 
     fn space(&mut self) -> Result<(), Fault> {

@@ -54,3 +54,41 @@ macro_rules! registry {
         })*
     };
 }
+
+/// Declares a closed set: an enum of plain variants, and `ALL` of them in order.
+/// With a word for each variant, also `as_str` and `parse`, and the word stands
+/// for the variant in JSON; without, its name in snake case does.
+#[macro_export]
+macro_rules! closed {
+    ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
+        $crate::closed! { @enum [$(#[$meta])*] $name {
+            $($(#[$about])* #[serde(rename = $word)] $variant,)*
+        } }
+
+        impl $name {
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+
+            pub fn parse(text: &str) -> Option<$name> {
+                Self::ALL.into_iter().find(|known| known.as_str() == text)
+            }
+        }
+    };
+    ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident,)* }) => {
+        $crate::closed! { @enum [$(#[$meta])* #[serde(rename_all = "snake_case")]] $name {
+            $($(#[$about])* $variant,)*
+        } }
+    };
+    (@enum [$(#[$meta:meta])*] $name:ident { $($(#[$about:meta])* $variant:ident,)* }) => {
+        #[derive(
+            Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, ::serde::Serialize, ::serde::Deserialize,
+        )]
+        $(#[$meta])*
+        pub enum $name { $($(#[$about])* $variant,)* }
+
+        impl $name {
+            pub const ALL: [$name; [$(stringify!($variant)),*].len()] = [$($name::$variant),*];
+        }
+    };
+}

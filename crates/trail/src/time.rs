@@ -33,96 +33,30 @@ impl Micros {
 
     /// Reads only what `Display` writes, for years 0000 to 9999.
     pub fn read(text: &str) -> Option<Micros> {
-        let text = text.as_bytes();
         let shape = b"0000-00-00T00:00:00.000000Z";
-        let fits = |(byte, model): (&u8, &u8)| match model {
+        let fits = |(byte, model): (u8, &u8)| match model {
             b'0' => byte.is_ascii_digit(),
-            sign => byte == sign,
+            sign => byte == *sign,
         };
-        if text.len() != shape.len() || !text.iter().zip(shape).all(fits) {
-            return None;
-        }
-        let number = |from: usize, to: usize| {
-            let digits = text[from..to].iter();
-            digits.fold(0, |n, digit| n * 10 + i64::from(digit - b'0'))
-        };
-        let date = (number(0, 4), number(5, 7), number(8, 10));
-        let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
-        let days = days_from_civil(date);
-        // A day that the month does not have would come back as another one.
-        if hour > 23 || minute > 59 || second > 59 || civil_from_days(days) != date {
-            return None;
-        }
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-        Some(Micros(seconds * Self::SECOND + number(20, 26)))
+        let is_ours = text.len() == shape.len() && text.bytes().zip(shape).all(fits);
+        // A leap second would come back as the second before it.
+        let stamp = Some(text).filter(|text| is_ours && text.as_bytes()[17] < b'6');
+        let stamp: jiff::Timestamp = stamp?.parse().ok()?;
+        Some(Micros(stamp.as_microsecond()))
     }
 }
 
 impl fmt::Display for Micros {
+    /// What no calendar of four digits can say is written as its first or last
+    /// moment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micro = self.0.rem_euclid(Self::SECOND);
-        let seconds = self.0.div_euclid(Self::SECOND);
-        let (days, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        let (year, month, day) = civil_from_days(days);
-        let (hour, minute, second) = (
-            second_of_day / 3600,
-            second_of_day / 60 % 60,
-            second_of_day % 60,
-        );
-        if !(0..10_000).contains(&year) {
-            return write!(
-                f,
-                "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z"
-            );
-        }
-        // Written into place: several moments are in every answer and entry.
-        let mut text = *b"0000-00-00T00:00:00.000000Z";
-        digits(&mut text[0..4], year);
-        digits(&mut text[5..7], month);
-        digits(&mut text[8..10], day);
-        digits(&mut text[11..13], hour);
-        digits(&mut text[14..16], minute);
-        digits(&mut text[17..19], second);
-        digits(&mut text[20..26], micro);
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        let outside = match self.0 < 0 {
+            true => jiff::Timestamp::MIN,
+            false => jiff::Timestamp::MAX,
+        };
+        let stamp = jiff::Timestamp::from_microsecond(self.0).unwrap_or(outside);
+        write!(f, "{stamp:.6}")
     }
-}
-
-fn digits(place: &mut [u8], mut number: i64) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
-    }
-}
-
-/// The proleptic Gregorian date of a day number, counted in 400-year eras that
-/// begin in March, so that the leap day is the last of its year.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
-}
-
-/// The inverse of `civil_from_days`.
-fn days_from_civil((year, month, day): (i64, i64, i64)) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 impl Serialize for Micros {

@@ -58,217 +58,236 @@ impl Order {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
-    // the runtime
-    StartRun(Box<NewRun>),
-    /// Does the earliest thing that is due; repeat while something is.
-    Tick,
-    /// The receiver took an envelope out of its inbox.
-    Acknowledge {
-        workspace: WorkspaceId,
-        envelope: EnvelopeId,
-    },
-    CompleteMigration {
-        workspace: WorkspaceId,
-    },
-    FailMigration {
-        workspace: WorkspaceId,
-        error: Text,
-    },
-    FailCreation {
-        workspace: WorkspaceId,
-    },
-    /// Cumulative totals, from someone other than the agent.
-    MeterUsage {
-        workspace: WorkspaceId,
-        totals: Usage,
-    },
-    ReportViolation {
-        workspace: WorkspaceId,
-        subject: Damaged,
-    },
-    Recover {
-        downtime_us: u64,
-        examined: u64,
-        quarantined: u64,
-    },
-    ReportDegradation {
-        reason: Text,
-        coordinator_action: Option<Text>,
-        affected: Arc<[WorkspaceId]>,
-    },
-    ShutDown {
-        forced: bool,
-    },
-    Compact(Compaction),
-    RecordSnapshot {
-        state_hash: Hash,
-    },
-    RecordAuthenticationFailure {
-        entity: Text,
-        context: Text,
-        reason: Text,
-        source: Text,
-    },
-    RecordAuthentication {
-        user: UserId,
-        method: Text,
-    },
+/// Declares the commands, each with the word under which a denial is recorded.
+macro_rules! commands {
+    ($(#[$meta:meta])* $name:ident { $(
+        $(#[$about:meta])* $command:ident $(($held:ty))? $({ $($field:ident: $of:ty,)* })? = $word:literal,
+    )* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$about])* $command $(($held))? $({ $($field: $of,)* })?,)* }
 
-    // whoever manages workspaces: the coordinator, a delegate, or a person
-    CreateWorkspace(Box<NewWorkspace>),
-    GrantVisibility {
-        workspace: WorkspaceId,
-        targets: Arc<[Seen]>,
-        reason: Option<Text>,
-    },
-    /// Only while the workspace is idle.
-    GrantAuthority {
-        workspace: WorkspaceId,
-        resources: Arc<[Text]>,
-    },
-    SetPriority {
-        workspace: WorkspaceId,
-        priority: Band,
-    },
-    SetGroupPriority {
-        group: Text,
-        priority: Band,
-    },
-    RaiseBudget {
-        workspace: WorkspaceId,
-        dimension: Dimension,
-        limit: u64,
-    },
-    Suspend {
-        workspace: WorkspaceId,
-        reason: Text,
-    },
-    Resume {
-        workspace: WorkspaceId,
-    },
-    Migrate {
-        workspace: WorkspaceId,
-        new_agent: Text,
-        reason: Text,
-    },
-    Abort {
-        workspace: WorkspaceId,
-        reason: Option<Text>,
-    },
-    AbortGroup {
-        group: Text,
-    },
-    TerminateGracefully(Box<WindDown>),
-    TransferOwnership {
-        workspace: WorkspaceId,
-        to: UserId,
-        reason: Option<Text>,
-    },
-    Reparent {
-        workspace: WorkspaceId,
-        parent: WorkspaceId,
-        reason: Text,
-    },
-    /// Lets a delegate make delegates of its children (WACP §5.4).
-    ApproveDelegation {
-        delegate: WorkspaceId,
-    },
-    CreateRight {
-        holder: WorkspaceId,
-        target: WorkspaceId,
-        kind: RightKind,
-    },
-    RevokeRight {
-        holder: WorkspaceId,
-        target: WorkspaceId,
-        kind: RightKind,
-    },
+        impl $name {
+            /// The word under which a denial is recorded.
+            pub fn name(&self) -> &'static str {
+                match self { $($name::$command { .. } => $word,)* }
+            }
+        }
+    };
+}
 
-    // work
-    SubmitGraph(NewGraph),
-    Decompose {
-        task: TaskId,
-        tasks: Vec<NewTask>,
-    },
-    RetryTask {
-        task: TaskId,
-    },
-    CancelTask {
-        task: TaskId,
-    },
-    Accept(Box<Acceptance>),
-    Revise {
-        workspace: WorkspaceId,
-    },
-    Reject {
-        workspace: WorkspaceId,
-    },
-    ResolveConflict {
-        workspace: WorkspaceId,
-        conflict: ConflictId,
-        resolution: Resolution,
-    },
-    Salvage(Box<Salvage>),
+commands! {
+    Command {
+        // the runtime
+        StartRun(Box<NewRun>) = "start_run",
+        /// Does the earliest thing that is due; repeat while something is.
+        Tick = "tick",
+        /// The receiver took an envelope out of its inbox.
+        Acknowledge {
+            workspace: WorkspaceId,
+            envelope: EnvelopeId,
+        } = "acknowledge",
+        CompleteMigration {
+            workspace: WorkspaceId,
+        } = "complete_migration",
+        FailMigration {
+            workspace: WorkspaceId,
+            error: Text,
+        } = "fail_migration",
+        FailCreation {
+            workspace: WorkspaceId,
+        } = "fail_creation",
+        /// Cumulative totals, from someone other than the agent.
+        MeterUsage {
+            workspace: WorkspaceId,
+            totals: Usage,
+        } = "meter_usage",
+        ReportViolation {
+            workspace: WorkspaceId,
+            subject: Damaged,
+        } = "report_violation",
+        Recover {
+            downtime_us: u64,
+            examined: u64,
+            quarantined: u64,
+        } = "recover",
+        ReportDegradation {
+            reason: Text,
+            coordinator_action: Option<Text>,
+            affected: Arc<[WorkspaceId]>,
+        } = "report_degradation",
+        ShutDown {
+            forced: bool,
+        } = "shut_down",
+        Compact(Compaction) = "compact",
+        RecordSnapshot {
+            state_hash: Hash,
+        } = "record_snapshot",
+        RecordAuthenticationFailure {
+            entity: Text,
+            context: Text,
+            reason: Text,
+            source: Text,
+        } = "record_authentication_failure",
+        RecordAuthentication {
+            user: UserId,
+            method: Text,
+        } = "record_authentication",
 
-    // agents
-    Emit {
-        signal: SignalType,
-        reason: Option<Text>,
-        reference: Option<Reference>,
-    },
-    Send(Box<NewEnvelope>),
-    CreateCheckpoint(Box<NewCheckpoint>),
-    /// What the agent believes it has used, in total.
-    ReportUsage {
-        totals: Usage,
-    },
-    /// May the principal read this? Leaves a trace only when it may not.
-    Read {
-        workspace: WorkspaceId,
-        resource: Option<Text>,
-    },
-    ReadTrail {
-        workspace: Option<WorkspaceId>,
-    },
+        // whoever manages workspaces: the coordinator, a delegate, or a person
+        CreateWorkspace(Box<NewWorkspace>) = "create_workspace",
+        GrantVisibility {
+            workspace: WorkspaceId,
+            targets: Arc<[Seen]>,
+            reason: Option<Text>,
+        } = "grant_visibility",
+        /// Only while the workspace is idle.
+        GrantAuthority {
+            workspace: WorkspaceId,
+            resources: Arc<[Text]>,
+        } = "grant_authority",
+        SetPriority {
+            workspace: WorkspaceId,
+            priority: Band,
+        } = "set_priority",
+        SetGroupPriority {
+            group: Text,
+            priority: Band,
+        } = "set_group_priority",
+        RaiseBudget {
+            workspace: WorkspaceId,
+            dimension: Dimension,
+            limit: u64,
+        } = "raise_budget",
+        Suspend {
+            workspace: WorkspaceId,
+            reason: Text,
+        } = "suspend",
+        Resume {
+            workspace: WorkspaceId,
+        } = "resume",
+        Migrate {
+            workspace: WorkspaceId,
+            new_agent: Text,
+            reason: Text,
+        } = "migrate",
+        Abort {
+            workspace: WorkspaceId,
+            reason: Option<Text>,
+        } = "abort",
+        AbortGroup {
+            group: Text,
+        } = "abort_group",
+        TerminateGracefully(Box<WindDown>) = "terminate_gracefully",
+        TransferOwnership {
+            workspace: WorkspaceId,
+            to: UserId,
+            reason: Option<Text>,
+        } = "transfer_ownership",
+        Reparent {
+            workspace: WorkspaceId,
+            parent: WorkspaceId,
+            reason: Text,
+        } = "reparent",
+        /// Lets a delegate make delegates of its children (WACP §5.4).
+        ApproveDelegation {
+            delegate: WorkspaceId,
+        } = "approve_delegation",
+        CreateRight {
+            holder: WorkspaceId,
+            target: WorkspaceId,
+            kind: RightKind,
+        } = "create_right",
+        RevokeRight {
+            holder: WorkspaceId,
+            target: WorkspaceId,
+            kind: RightKind,
+        } = "revoke_right",
 
-    // people
-    ResolveGate {
-        gate: GateId,
-        answer: Answer,
-        modification: Option<Modification>,
-    },
-    Inject(Box<NewEnvelope>),
-    AnswerEscalation {
-        signal: SignalId,
-        answer: escalation::Answer,
-    },
+        // work
+        SubmitGraph(NewGraph) = "submit_graph",
+        Decompose {
+            task: TaskId,
+            tasks: Vec<NewTask>,
+        } = "decompose",
+        RetryTask {
+            task: TaskId,
+        } = "retry_task",
+        CancelTask {
+            task: TaskId,
+        } = "cancel_task",
+        Accept(Box<Acceptance>) = "accept",
+        Revise {
+            workspace: WorkspaceId,
+        } = "revise",
+        Reject {
+            workspace: WorkspaceId,
+        } = "reject",
+        ResolveConflict {
+            workspace: WorkspaceId,
+            conflict: ConflictId,
+            resolution: Resolution,
+        } = "resolve_conflict",
+        Salvage(Box<Salvage>) = "salvage",
 
-    // the coordinator, after a gate was handed to it
-    DecideGate {
-        gate: GateId,
-        proceed: bool,
-    },
+        // agents
+        Emit {
+            signal: SignalType,
+            reason: Option<Text>,
+            reference: Option<Reference>,
+        } = "emit",
+        Send(Box<NewEnvelope>) = "send",
+        CreateCheckpoint(Box<NewCheckpoint>) = "create_checkpoint",
+        /// What the agent believes it has used, in total.
+        ReportUsage {
+            totals: Usage,
+        } = "report_usage",
+        /// May the principal read this? Leaves a trace only when it may not.
+        Read {
+            workspace: WorkspaceId,
+            resource: Option<Text>,
+        } = "read",
+        ReadTrail {
+            workspace: Option<WorkspaceId>,
+        } = "read_trail",
 
-    // the operator, or a person with the capability
-    CreateUser {
-        name: Text,
-    },
-    ChangeUser {
-        user: UserId,
-        change: UserChange,
-        reason: Option<Text>,
-    },
-    GrantCapability {
-        user: UserId,
-        capability: Capability,
-    },
-    RevokeCapability {
-        user: UserId,
-        capability: Capability,
-        reason: Option<Text>,
-    },
+        // people
+        ResolveGate {
+            gate: GateId,
+            answer: Answer,
+            modification: Option<Modification>,
+        } = "resolve_gate",
+        Inject(Box<NewEnvelope>) = "inject",
+        AnswerEscalation {
+            signal: SignalId,
+            answer: escalation::Answer,
+        } = "answer_escalation",
+
+        // the coordinator, after a gate was handed to it
+        DecideGate {
+            gate: GateId,
+            proceed: bool,
+        } = "decide_gate",
+
+        // the operator, or a person with the capability
+        CreateUser {
+            name: Text,
+        } = "create_user",
+        ChangeUser {
+            user: UserId,
+            change: UserChange,
+            reason: Option<Text>,
+        } = "change_user",
+        GrantCapability {
+            user: UserId,
+            capability: Capability,
+        } = "grant_capability",
+        RevokeCapability {
+            user: UserId,
+            capability: Capability,
+            reason: Option<Text>,
+        } = "revoke_capability",
+    }
 }
 
 /// What the runtime moved to the archive.
@@ -280,67 +299,4 @@ pub struct Compaction {
     pub from: u64,
     pub to: u64,
     pub hash: Hash,
-}
-
-impl Command {
-    /// The word under which a denial is recorded.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Command::StartRun(_) => "start_run",
-            Command::Tick => "tick",
-            Command::Acknowledge { .. } => "acknowledge",
-            Command::CompleteMigration { .. } => "complete_migration",
-            Command::FailMigration { .. } => "fail_migration",
-            Command::FailCreation { .. } => "fail_creation",
-            Command::MeterUsage { .. } => "meter_usage",
-            Command::ReportViolation { .. } => "report_violation",
-            Command::Recover { .. } => "recover",
-            Command::ReportDegradation { .. } => "report_degradation",
-            Command::ShutDown { .. } => "shut_down",
-            Command::Compact(_) => "compact",
-            Command::RecordSnapshot { .. } => "record_snapshot",
-            Command::RecordAuthenticationFailure { .. } => "record_authentication_failure",
-            Command::RecordAuthentication { .. } => "record_authentication",
-            Command::CreateWorkspace(_) => "create_workspace",
-            Command::GrantVisibility { .. } => "grant_visibility",
-            Command::GrantAuthority { .. } => "grant_authority",
-            Command::SetPriority { .. } => "set_priority",
-            Command::SetGroupPriority { .. } => "set_group_priority",
-            Command::RaiseBudget { .. } => "raise_budget",
-            Command::Suspend { .. } => "suspend",
-            Command::Resume { .. } => "resume",
-            Command::Migrate { .. } => "migrate",
-            Command::Abort { .. } => "abort",
-            Command::AbortGroup { .. } => "abort_group",
-            Command::TerminateGracefully(_) => "terminate_gracefully",
-            Command::TransferOwnership { .. } => "transfer_ownership",
-            Command::Reparent { .. } => "reparent",
-            Command::ApproveDelegation { .. } => "approve_delegation",
-            Command::CreateRight { .. } => "create_right",
-            Command::RevokeRight { .. } => "revoke_right",
-            Command::SubmitGraph(_) => "submit_graph",
-            Command::Decompose { .. } => "decompose",
-            Command::RetryTask { .. } => "retry_task",
-            Command::CancelTask { .. } => "cancel_task",
-            Command::Accept(_) => "accept",
-            Command::Revise { .. } => "revise",
-            Command::Reject { .. } => "reject",
-            Command::ResolveConflict { .. } => "resolve_conflict",
-            Command::Salvage(_) => "salvage",
-            Command::Emit { .. } => "emit",
-            Command::Send(_) => "send",
-            Command::CreateCheckpoint(_) => "create_checkpoint",
-            Command::ReportUsage { .. } => "report_usage",
-            Command::Read { .. } => "read",
-            Command::ReadTrail { .. } => "read_trail",
-            Command::ResolveGate { .. } => "resolve_gate",
-            Command::Inject(_) => "inject",
-            Command::AnswerEscalation { .. } => "answer_escalation",
-            Command::DecideGate { .. } => "decide_gate",
-            Command::CreateUser { .. } => "create_user",
-            Command::ChangeUser { .. } => "change_user",
-            Command::GrantCapability { .. } => "grant_capability",
-            Command::RevokeCapability { .. } => "revoke_capability",
-        }
-    }
 }

@@ -22,282 +22,125 @@ impl Rejection {
     }
 }
 
-/// The reasons, closed.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    // the run
-    #[error("the run has not started")]
-    NotStarted,
-    #[error("the run has already started")]
-    AlreadyStarted,
-    #[error("the run has ended")]
-    RunEnded,
-    #[error("something that was due comes first: tick")]
-    DueFirst,
-    #[error("nothing is due")]
-    NothingDue,
-    #[error("the taxonomy is not valid")]
-    InvalidTaxonomy,
-    #[error("the highway is not configured validly")]
-    InvalidHighway,
-    #[error("a limit of the run is not valid")]
-    InvalidLimits,
-    #[error("workspaces are still at work")]
-    WorkspacesOpen,
-    // who
-    #[error("this principal may not do this")]
-    PermissionDenied,
-    #[error("the capability is missing")]
-    MissingCapability,
-    #[error("the capability does not reach this workspace")]
-    WrongScope,
-    #[error("the user is not active")]
-    UserNotActive,
-    #[error("there is no such user")]
-    UnknownUser,
-    #[error("the user exists already")]
-    UserExists,
-    #[error("this name cannot be a user's")]
-    ReservedName,
-    #[error("a user in this state cannot do that")]
-    InvalidUserTransition,
-    #[error("this capability is implicit and cannot be revoked")]
-    Irrevocable,
-    #[error("the user does not hold this capability")]
-    NotHeld,
-    // workspaces
-    #[error("there is no such workspace")]
-    TargetNotFound,
-    #[error("the workspace has ended")]
-    TargetTerminal,
-    #[error("the workspace is read-only")]
-    WorkspaceSealed,
-    #[error("not possible in this state")]
-    InvalidState,
-    #[error("the root workspace is the runtime's")]
-    RootIsFixed,
-    #[error("an owner must be named")]
-    OwnerRequired,
-    #[error("there is no such role in this run")]
-    UnknownRole,
-    #[error("a workspace must have a timeout")]
-    TimeoutRequired,
-    #[error("the agent must be named")]
-    AgentRequired,
-    #[error("the agent is bound to another workspace")]
-    AgentBound,
-    #[error("visibility exceeds the parent's")]
-    VisibilityNotContained,
-    #[error("authority exceeds the parent's")]
-    AuthorityNotContained,
-    #[error("the budget exceeds what the parent has left")]
-    BudgetNotContained(Dimension),
-    #[error("delegation needs the root coordinator's approval")]
-    DelegationNotApproved,
-    #[error("no more workspaces can be open at once")]
-    CapacityExhausted,
-    #[error("the tree would be too deep")]
-    TreeTooDeep,
-    #[error("a limit can only be raised")]
-    NotAnIncrease,
-    #[error("this measure has no limit")]
-    NoLimit,
-    #[error("children are still at work")]
-    ChildrenOpen,
-    #[error("the new parent is the workspace itself or beneath it")]
-    ParentCycle,
-    #[error("there is no such group")]
-    UnknownGroup,
-    #[error("the cause is not an injected envelope")]
-    UnknownCause,
-    #[error("a text is too long")]
-    TooLong,
-    // signals
-    #[error("this signal needs a reason")]
-    ReasonRequired,
-    #[error("the signal has no meaning in this state")]
-    SignalNotAllowed,
-    #[error("escalation is off in this run")]
-    EscalationDisabled,
-    // envelopes and rights
-    #[error("no valid send right is held")]
-    NoSendRight,
-    #[error("the type is not registered")]
-    InvalidType,
-    #[error("the structure is not valid")]
-    InvalidStructure,
-    #[error("the integrity proof does not fit")]
-    IntegrityViolation,
-    #[error("rejected by a person at the gate")]
-    GateRejectedByHuman,
-    #[error("rejected by the gate's fallback")]
-    GateRejectedByFallback,
-    #[error("there is no such envelope")]
-    UnknownEnvelope,
-    #[error("the envelope is not delivered yet")]
-    NotDelivered,
-    #[error("a receive right cannot be given away")]
-    ReceiveRightFixed,
-    #[error("injection is off in this run")]
-    InjectionDisabled,
-    // checkpoints
-    #[error("the parent is not the head of the chain")]
-    NotChainHead,
-    #[error("a resource is outside the workspace's authority")]
-    OutsideAuthority,
-    #[error("too many artifacts")]
-    TooManyArtifacts,
-    // integration
-    #[error("there is no final checkpoint")]
-    NoFinalCheckpoint,
-    #[error("there is no such checkpoint")]
-    UnknownCheckpoint,
-    #[error("another integration into the same parent is under way")]
-    IntegrationUnderWay,
-    #[error("this strategy does not find conflicts of this type")]
-    StrategyCannotDetect,
-    #[error("salvage is for failed workspaces with checkpoints")]
-    NothingToSalvage,
-    #[error("salvage needs the evaluated strategy")]
-    SalvageNeedsEvaluated,
-    #[error("there is no such open conflict")]
-    UnknownConflict,
-    // tasks
-    #[error("there is no such task")]
-    UnknownTask,
-    #[error("the tasks would form a cycle")]
-    Cycle,
-    #[error("a graph needs tasks")]
-    EmptyGraph,
-    #[error("too many tasks")]
-    TooManyTasks,
-    #[error("a dependency is in another graph")]
-    OtherGraph,
-    #[error("not possible in this task's status")]
-    InvalidTaskStatus,
-    #[error("a dependency is not done")]
-    TaskNotReady,
-    #[error("an estimate is not valid")]
-    InvalidEstimate,
-    // gates and escalations
-    #[error("there is no such pending gate")]
-    UnknownGate,
-    #[error("this cannot be modified at this gate")]
-    NotModifiable,
-    #[error("the gate fell back already; the question is closed")]
-    GateFellBack,
-    #[error("there is no such open escalation")]
-    UnknownEscalation,
-    #[error("waits at a gate already")]
-    GatePending,
-    // the trail
-    #[error("not in the reader's scope")]
-    OutOfScope,
-    #[error("only a finished workspace can be compacted")]
-    NotTerminal,
-}
+/// Declares the reasons: each with its word, which is the same everywhere, and
+/// the sentence that says it.
+macro_rules! refusals {
+    ($($reason:ident $(($about:ty))? = $code:literal: $says:literal,)*) => {
+        /// The reasons, closed.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+        )]
+        pub enum Refusal {
+            $(#[error($says)] #[serde(rename = $code)] $reason $(($about))?,)*
+        }
 
-/// The word of each reason, written once for both directions.
-macro_rules! codes {
-    ($($reason:pat => $code:literal,)*) => {
         impl Refusal {
             /// All words, one for each reason.
             pub const CODES: &[&str] = &[$($code),*];
 
             /// The word that stands for it everywhere.
             pub fn code(self) -> &'static str {
-                match self {
-                    $($reason => $code,)*
-                }
+                match self { $(Refusal::$reason { .. } => $code,)* }
             }
         }
     };
 }
 
-codes! {
-    Refusal::NotStarted => "not_started",
-    Refusal::AlreadyStarted => "already_started",
-    Refusal::RunEnded => "run_ended",
-    Refusal::DueFirst => "due_first",
-    Refusal::NothingDue => "nothing_due",
-    Refusal::InvalidTaxonomy => "invalid_taxonomy",
-    Refusal::InvalidHighway => "invalid_highway",
-    Refusal::InvalidLimits => "invalid_limits",
-    Refusal::WorkspacesOpen => "workspaces_open",
-    Refusal::PermissionDenied => "permission_denied",
-    Refusal::MissingCapability => "missing_capability",
-    Refusal::WrongScope => "wrong_scope",
-    Refusal::UserNotActive => "user_not_active",
-    Refusal::UnknownUser => "unknown_user",
-    Refusal::UserExists => "user_exists",
-    Refusal::ReservedName => "reserved_name",
-    Refusal::InvalidUserTransition => "invalid_user_transition",
-    Refusal::Irrevocable => "irrevocable",
-    Refusal::NotHeld => "not_held",
-    Refusal::TargetNotFound => "target_not_found",
-    Refusal::TargetTerminal => "target_terminal",
-    Refusal::WorkspaceSealed => "workspace_sealed",
-    Refusal::InvalidState => "invalid_state",
-    Refusal::RootIsFixed => "root_is_fixed",
-    Refusal::OwnerRequired => "owner_required",
-    Refusal::UnknownRole => "unknown_role",
-    Refusal::TimeoutRequired => "timeout_required",
-    Refusal::AgentRequired => "agent_required",
-    Refusal::AgentBound => "agent_bound",
-    Refusal::VisibilityNotContained => "visibility_not_contained",
-    Refusal::AuthorityNotContained => "authority_not_contained",
-    Refusal::BudgetNotContained(_) => "budget_not_contained",
-    Refusal::DelegationNotApproved => "delegation_not_approved",
-    Refusal::CapacityExhausted => "capacity_exhausted",
-    Refusal::TreeTooDeep => "tree_too_deep",
-    Refusal::NotAnIncrease => "not_an_increase",
-    Refusal::NoLimit => "no_limit",
-    Refusal::ChildrenOpen => "children_open",
-    Refusal::ParentCycle => "parent_cycle",
-    Refusal::UnknownGroup => "unknown_group",
-    Refusal::UnknownCause => "unknown_cause",
-    Refusal::TooLong => "too_long",
-    Refusal::ReasonRequired => "reason_required",
-    Refusal::SignalNotAllowed => "signal_not_allowed",
-    Refusal::EscalationDisabled => "escalation_disabled",
-    Refusal::NoSendRight => "no_send_right",
-    Refusal::InvalidType => "invalid_type",
-    Refusal::InvalidStructure => "invalid_structure",
-    Refusal::IntegrityViolation => "integrity_violation",
-    Refusal::GateRejectedByHuman => "gate_rejected_by_human",
-    Refusal::GateRejectedByFallback => "gate_rejected_by_fallback",
-    Refusal::UnknownEnvelope => "unknown_envelope",
-    Refusal::NotDelivered => "not_delivered",
-    Refusal::ReceiveRightFixed => "receive_right_fixed",
-    Refusal::InjectionDisabled => "injection_disabled",
-    Refusal::NotChainHead => "not_chain_head",
-    Refusal::OutsideAuthority => "outside_authority",
-    Refusal::TooManyArtifacts => "too_many_artifacts",
-    Refusal::NoFinalCheckpoint => "no_final_checkpoint",
-    Refusal::UnknownCheckpoint => "unknown_checkpoint",
-    Refusal::IntegrationUnderWay => "integration_under_way",
-    Refusal::StrategyCannotDetect => "strategy_cannot_detect",
-    Refusal::NothingToSalvage => "nothing_to_salvage",
-    Refusal::SalvageNeedsEvaluated => "salvage_needs_evaluated",
-    Refusal::UnknownConflict => "unknown_conflict",
-    Refusal::UnknownTask => "unknown_task",
-    Refusal::Cycle => "cycle",
-    Refusal::EmptyGraph => "empty_graph",
-    Refusal::TooManyTasks => "too_many_tasks",
-    Refusal::OtherGraph => "other_graph",
-    Refusal::InvalidTaskStatus => "invalid_task_status",
-    Refusal::TaskNotReady => "task_not_ready",
-    Refusal::InvalidEstimate => "invalid_estimate",
-    Refusal::UnknownGate => "unknown_gate",
-    Refusal::NotModifiable => "not_modifiable",
-    Refusal::GateFellBack => "gate_fell_back",
-    Refusal::UnknownEscalation => "unknown_escalation",
-    Refusal::GatePending => "gate_pending",
-    Refusal::OutOfScope => "out_of_scope",
-    Refusal::NotTerminal => "not_terminal",
+refusals! {
+    // the run
+    NotStarted = "not_started": "the run has not started",
+    AlreadyStarted = "already_started": "the run has already started",
+    RunEnded = "run_ended": "the run has ended",
+    DueFirst = "due_first": "something that was due comes first: tick",
+    NothingDue = "nothing_due": "nothing is due",
+    InvalidTaxonomy = "invalid_taxonomy": "the taxonomy is not valid",
+    InvalidHighway = "invalid_highway": "the highway is not configured validly",
+    InvalidLimits = "invalid_limits": "a limit of the run is not valid",
+    WorkspacesOpen = "workspaces_open": "workspaces are still at work",
+    // who
+    PermissionDenied = "permission_denied": "this principal may not do this",
+    MissingCapability = "missing_capability": "the capability is missing",
+    WrongScope = "wrong_scope": "the capability does not reach this workspace",
+    UserNotActive = "user_not_active": "the user is not active",
+    UnknownUser = "unknown_user": "there is no such user",
+    UserExists = "user_exists": "the user exists already",
+    ReservedName = "reserved_name": "this name cannot be a user's",
+    InvalidUserTransition = "invalid_user_transition": "a user in this state cannot do that",
+    Irrevocable = "irrevocable": "this capability is implicit and cannot be revoked",
+    NotHeld = "not_held": "the user does not hold this capability",
+    // workspaces
+    TargetNotFound = "target_not_found": "there is no such workspace",
+    TargetTerminal = "target_terminal": "the workspace has ended",
+    WorkspaceSealed = "workspace_sealed": "the workspace is read-only",
+    InvalidState = "invalid_state": "not possible in this state",
+    RootIsFixed = "root_is_fixed": "the root workspace is the runtime's",
+    OwnerRequired = "owner_required": "an owner must be named",
+    UnknownRole = "unknown_role": "there is no such role in this run",
+    TimeoutRequired = "timeout_required": "a workspace must have a timeout",
+    AgentRequired = "agent_required": "the agent must be named",
+    AgentBound = "agent_bound": "the agent is bound to another workspace",
+    VisibilityNotContained = "visibility_not_contained": "visibility exceeds the parent's",
+    AuthorityNotContained = "authority_not_contained": "authority exceeds the parent's",
+    BudgetNotContained(Dimension) = "budget_not_contained":
+        "the budget exceeds what the parent has left",
+    DelegationNotApproved = "delegation_not_approved":
+        "delegation needs the root coordinator's approval",
+    CapacityExhausted = "capacity_exhausted": "no more workspaces can be open at once",
+    TreeTooDeep = "tree_too_deep": "the tree would be too deep",
+    NotAnIncrease = "not_an_increase": "a limit can only be raised",
+    NoLimit = "no_limit": "this measure has no limit",
+    ChildrenOpen = "children_open": "children are still at work",
+    ParentCycle = "parent_cycle": "the new parent is the workspace itself or beneath it",
+    UnknownGroup = "unknown_group": "there is no such group",
+    UnknownCause = "unknown_cause": "the cause is not an injected envelope",
+    TooLong = "too_long": "a text is too long",
+    // signals
+    ReasonRequired = "reason_required": "this signal needs a reason",
+    SignalNotAllowed = "signal_not_allowed": "the signal has no meaning in this state",
+    EscalationDisabled = "escalation_disabled": "escalation is off in this run",
+    // envelopes and rights
+    NoSendRight = "no_send_right": "no valid send right is held",
+    InvalidType = "invalid_type": "the type is not registered",
+    InvalidStructure = "invalid_structure": "the structure is not valid",
+    IntegrityViolation = "integrity_violation": "the integrity proof does not fit",
+    GateRejectedByHuman = "gate_rejected_by_human": "rejected by a person at the gate",
+    GateRejectedByFallback = "gate_rejected_by_fallback": "rejected by the gate's fallback",
+    UnknownEnvelope = "unknown_envelope": "there is no such envelope",
+    NotDelivered = "not_delivered": "the envelope is not delivered yet",
+    ReceiveRightFixed = "receive_right_fixed": "a receive right cannot be given away",
+    InjectionDisabled = "injection_disabled": "injection is off in this run",
+    // checkpoints
+    NotChainHead = "not_chain_head": "the parent is not the head of the chain",
+    OutsideAuthority = "outside_authority": "a resource is outside the workspace's authority",
+    TooManyArtifacts = "too_many_artifacts": "too many artifacts",
+    // integration
+    NoFinalCheckpoint = "no_final_checkpoint": "there is no final checkpoint",
+    UnknownCheckpoint = "unknown_checkpoint": "there is no such checkpoint",
+    IntegrationUnderWay = "integration_under_way":
+        "another integration into the same parent is under way",
+    StrategyCannotDetect = "strategy_cannot_detect":
+        "this strategy does not find conflicts of this type",
+    NothingToSalvage = "nothing_to_salvage": "salvage is for failed workspaces with checkpoints",
+    SalvageNeedsEvaluated = "salvage_needs_evaluated": "salvage needs the evaluated strategy",
+    UnknownConflict = "unknown_conflict": "there is no such open conflict",
+    // tasks
+    UnknownTask = "unknown_task": "there is no such task",
+    Cycle = "cycle": "the tasks would form a cycle",
+    EmptyGraph = "empty_graph": "a graph needs tasks",
+    TooManyTasks = "too_many_tasks": "too many tasks",
+    OtherGraph = "other_graph": "a dependency is in another graph",
+    InvalidTaskStatus = "invalid_task_status": "not possible in this task's status",
+    TaskNotReady = "task_not_ready": "a dependency is not done",
+    InvalidEstimate = "invalid_estimate": "an estimate is not valid",
+    // gates and escalations
+    UnknownGate = "unknown_gate": "there is no such pending gate",
+    NotModifiable = "not_modifiable": "this cannot be modified at this gate",
+    GateFellBack = "gate_fell_back": "the gate fell back already; the question is closed",
+    UnknownEscalation = "unknown_escalation": "there is no such open escalation",
+    GatePending = "gate_pending": "waits at a gate already",
+    // the trail
+    OutOfScope = "out_of_scope": "not in the reader's scope",
+    NotTerminal = "not_terminal": "only a finished workspace can be compacted",
 }
 
 #[cfg(test)]

@@ -4,68 +4,29 @@
 //! `details` is kept as the exact bytes received. Unknown fields are ignored,
 //! so that an agent written for a later minor version still works.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use trail::json;
 
 use crate::{Fault, limits, webhook::CallbackUrl};
 
-/// Why the agent surfaces this work.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Update,
-    Question,
-    Output,
-    Alert,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Update, Kind::Question, Kind::Output, Kind::Alert];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Update => "update",
-            Kind::Question => "question",
-            Kind::Output => "output",
-            Kind::Alert => "alert",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Kind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+trail::closed! {
+    /// Why the agent surfaces this work.
+    Kind {
+        Update = "update",
+        Question = "question",
+        Output = "output",
+        Alert = "alert",
     }
 }
 
-/// How `details` wants to be shown; our one optional extension of the payload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DetailsFormat {
-    Text,
-    Markdown,
-    Json,
-    Diff,
-}
-
-impl DetailsFormat {
-    pub const ALL: [DetailsFormat; 4] = [
-        DetailsFormat::Text,
-        DetailsFormat::Markdown,
-        DetailsFormat::Json,
-        DetailsFormat::Diff,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DetailsFormat::Text => "text",
-            DetailsFormat::Markdown => "markdown",
-            DetailsFormat::Json => "json",
-            DetailsFormat::Diff => "diff",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<DetailsFormat> {
-        Self::ALL.into_iter().find(|format| format.as_str() == text)
+trail::closed! {
+    /// How `details` wants to be shown; our one optional extension of the payload.
+    DetailsFormat {
+        Text = "text",
+        Markdown = "markdown",
+        Json = "json",
+        Diff = "diff",
     }
 }
 

@@ -7,15 +7,16 @@
 
 use crate::prompt::Prompt;
 
-/// A framework that we have a prompt for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Framework {
-    Claude,
-    OpenAi,
-    Gemini,
-    LangGraph,
-    CrewAi,
-    AutoGen,
+trail::closed! {
+    /// A framework that we have a prompt for.
+    Framework {
+        Claude = "claude",
+        OpenAi = "openai",
+        Gemini = "gemini",
+        LangGraph = "langgraph",
+        CrewAi = "crewai",
+        AutoGen = "autogen",
+    }
 }
 
 /// The name of the file that delivers and waits. `agent.py` imports it by this name.
@@ -24,31 +25,6 @@ pub const DELIVERING: &str = "wake.py";
 pub const AGENT: &str = "agent.py";
 
 impl Framework {
-    pub const ALL: [Framework; 6] = [
-        Framework::Claude,
-        Framework::OpenAi,
-        Framework::Gemini,
-        Framework::LangGraph,
-        Framework::CrewAi,
-        Framework::AutoGen,
-    ];
-
-    /// The name that commands and addresses use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Framework::Claude => "claude",
-            Framework::OpenAi => "openai",
-            Framework::Gemini => "gemini",
-            Framework::LangGraph => "langgraph",
-            Framework::CrewAi => "crewai",
-            Framework::AutoGen => "autogen",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Framework> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
     /// The name that people read.
     pub fn title(self) -> &'static str {
         match self {

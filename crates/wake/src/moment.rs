@@ -2,88 +2,44 @@
 //! basic form, to the minute, the second or a fraction of one. Without an offset
 //! it is UTC; a date alone is its midnight.
 
+use jiff::{
+    civil::Time,
+    fmt::temporal::Pieces,
+    tz::{Offset, TimeZone},
+};
 use trail::Micros;
 
 /// Reads a moment. What RFC 3339 allows is read as it always was.
 pub fn parse(text: &str) -> Option<Micros> {
-    Micros::parse(text).or_else(|| Micros::parse(&in_rfc3339(text)?))
+    Micros::parse(text).or_else(|| in_other_forms(text))
 }
 
-fn in_rfc3339(text: &str) -> Option<String> {
-    let (date, rest) = date(text)?;
-    let Some(time) = rest.strip_prefix(['T', 't', ' ']) else {
-        return rest.is_empty().then(|| format!("{date}T00:00:00Z"));
+fn in_other_forms(text: &str) -> Option<Micros> {
+    // In a query string a `+` arrives as a space.
+    let text = match text.rsplit_once(' ') {
+        Some((moment, offset)) if moment.contains([':', 'T', 't']) => format!("{moment}+{offset}"),
+        _ => text.to_owned(),
     };
-    let (time, rest) = self::time(time)?;
-    Some(format!("{date}T{time}{}", offset(rest)?))
-}
-
-/// `2026-01-31` or `20260131`, and what follows it.
-fn date(text: &str) -> Option<(String, &str)> {
-    let (year, rest) = digits(text, 4)?;
-    let (month, day, rest) = match rest.strip_prefix('-') {
-        Some(rest) => {
-            let (month, rest) = digits(rest, 2)?;
-            let (day, rest) = digits(rest.strip_prefix('-')?, 2)?;
-            (month, day, rest)
-        }
-        None => {
-            let (month, rest) = digits(rest, 2)?;
-            let (day, rest) = digits(rest, 2)?;
-            (month, day, rest)
-        }
+    // jiff reads more than ISO 8601 and us: a year with its sign, an hour alone, the
+    // name of a zone.
+    let date_length = if text.as_bytes().get(4) == Some(&b'-') {
+        10
+    } else {
+        8
     };
-    Some((format!("{year}-{month}-{day}"), rest))
-}
-
-/// `12:30`, `12:30:05`, `12:30:05,25`, or the same without colons, and what
-/// follows it.
-fn time(text: &str) -> Option<(String, &str)> {
-    let (hour, rest) = digits(text, 2)?;
-    let extended = rest.strip_prefix(':');
-    let (minute, rest) = digits(extended.unwrap_or(rest), 2)?;
-    let seconds = match extended {
-        Some(_) => rest.strip_prefix(':'),
-        None => Some(rest).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())),
-    };
-    let Some(seconds) = seconds else {
-        return Some((format!("{hour}:{minute}:00"), rest));
-    };
-    let (second, rest) = digits(seconds, 2)?;
-    let Some(fraction) = rest.strip_prefix(['.', ',']) else {
-        return Some((format!("{hour}:{minute}:{second}"), rest));
-    };
-    let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    let (fraction, rest) = digits(fraction, count.max(1))?;
-    Some((format!("{hour}:{minute}:{second}.{fraction}"), rest))
-}
-
-/// Nothing, `Z`, `±hh`, `±hhmm` or `±hh:mm`. In a query string a `+` arrives as a
-/// space.
-fn offset(text: &str) -> Option<String> {
-    let sign = match text.chars().next() {
-        None => return Some("Z".to_owned()),
-        Some('Z' | 'z') => return (text.len() == 1).then(|| "Z".to_owned()),
-        Some('+' | ' ') => '+',
-        Some('-') => '-',
-        Some(_) => return None,
-    };
-    let (hours, rest) = digits(&text[1..], 2)?;
-    let minutes = match rest {
-        "" => "00",
-        _ => {
-            let (minutes, rest) = digits(rest.strip_prefix(':').unwrap_or(rest), 2)?;
-            rest.is_empty().then_some(minutes)?
-        }
-    };
-    Some(format!("{sign}{hours}:{minutes}"))
-}
-
-/// So many digits, and what follows them.
-fn digits(text: &str, count: usize) -> Option<(&str, &str)> {
-    let (digits, rest) = text.split_at_checked(count)?;
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then_some((digits, rest))
+    let after_hour = text.as_bytes().get(date_length + 3);
+    let hour_alone =
+        text.len() > date_length && !after_hour.is_some_and(|b| b":0123456789".contains(b));
+    if text.starts_with(['+', '-']) || text.contains('[') || hour_alone {
+        return None;
+    }
+    let pieces = Pieces::parse(&text).ok()?;
+    let offset = pieces.to_numeric_offset().unwrap_or(Offset::UTC);
+    let moment = pieces
+        .date()
+        .to_datetime(pieces.time().unwrap_or(Time::midnight()));
+    let zoned = moment.to_zoned(TimeZone::fixed(offset)).ok()?;
+    Micros::parse(&zoned.timestamp().to_string())
 }
 
 #[cfg(test)]

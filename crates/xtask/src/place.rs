@@ -6,7 +6,10 @@ use std::{
     process::Command,
 };
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    step::{run, step},
+};
 
 /// The workspace's directory.
 pub fn root() -> PathBuf {
@@ -36,6 +39,15 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
     command
+}
+
+/// Builds the release of the server and of what measures it, and says where the
+/// latter is.
+pub fn bench() -> Result<PathBuf> {
+    let build = "build --release --locked -p wakeful -p bench";
+    let build: Vec<&str> = build.split(' ').collect();
+    step("cargo build --release", || run(&mut cargo(&build)))?;
+    Ok(target()?.join("release").join("bench"))
 }
 
 /// Where a program is, if it can be run by its name alone.

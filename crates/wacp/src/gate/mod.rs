@@ -33,27 +33,18 @@ pub use answer::{decide, resolve, time_out};
 pub use apply::forget_workspace;
 use config::Fallback;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateType {
-    TaskApproval,
-    WorkspaceCreate,
-    EnvelopeDelivery,
-    Integration,
-    ConflictResolution,
-    WorkspaceAbort,
+trail::closed! {
+    GateType {
+        TaskApproval,
+        WorkspaceCreate,
+        EnvelopeDelivery,
+        Integration,
+        ConflictResolution,
+        WorkspaceAbort,
+    }
 }
 
 impl GateType {
-    pub const ALL: [GateType; 6] = [
-        GateType::TaskApproval,
-        GateType::WorkspaceCreate,
-        GateType::EnvelopeDelivery,
-        GateType::Integration,
-        GateType::ConflictResolution,
-        GateType::WorkspaceAbort,
-    ];
-
     /// What a person needs to answer: for their own workspaces, for any. A plan
     /// belongs to no workspace yet; every active person may answer it.
     pub fn capabilities(self) -> Option<(Capability, Capability)> {
@@ -70,16 +61,12 @@ impl GateType {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    Approve,
-    Reject,
-    Modify,
-}
-
-impl Answer {
-    pub const ALL: [Answer; 3] = [Answer::Approve, Answer::Reject, Answer::Modify];
+trail::closed! {
+    Answer {
+        Approve,
+        Reject,
+        Modify,
+    }
 }
 
 /// What a question is about; with the type it identifies the question.

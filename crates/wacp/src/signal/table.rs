@@ -3,41 +3,25 @@
 //! The set is closed (WACP §4.3). Whether a role may emit a signal is decided
 //! in `role`; here stands only what the state makes of it.
 
-use serde::{Deserialize, Serialize};
-
 use crate::workspace::lifecycle::{State, Trigger};
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalType {
-    Ready,
-    Started,
-    Blocked,
-    Checkpoint,
-    Complete,
-    Failed,
-    Integrate,
-    Acknowledged,
-    Escalation,
-    Suspend,
-    Migrate,
+trail::closed! {
+    SignalType {
+        Ready,
+        Started,
+        Blocked,
+        Checkpoint,
+        Complete,
+        Failed,
+        Integrate,
+        Acknowledged,
+        Escalation,
+        Suspend,
+        Migrate,
+    }
 }
 
 impl SignalType {
-    pub const ALL: [SignalType; 11] = [
-        SignalType::Ready,
-        SignalType::Started,
-        SignalType::Blocked,
-        SignalType::Checkpoint,
-        SignalType::Complete,
-        SignalType::Failed,
-        SignalType::Integrate,
-        SignalType::Acknowledged,
-        SignalType::Escalation,
-        SignalType::Suspend,
-        SignalType::Migrate,
-    ];
-
     /// Signals that say nothing without a reason.
     pub fn needs_reason(self) -> bool {
         matches!(
@@ -116,6 +100,8 @@ pub fn outcome(state: State, signal: SignalType) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use serde::Serialize;
+
     use super::*;
 
     /// One row per signal, one column per state, in the order of §6.2.

@@ -23,31 +23,20 @@ pub mod graph;
 
 pub use graph::{approve, cancel, cancel_now, decompose, retry, submit};
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Draft,
-    Pending,
-    Assigned,
-    InProgress,
-    Completed,
-    Failed,
-    Integrated,
-    Cancelled,
+trail::closed! {
+    Status {
+        Draft,
+        Pending,
+        Assigned,
+        InProgress,
+        Completed,
+        Failed,
+        Integrated,
+        Cancelled,
+    }
 }
 
 impl Status {
-    pub const ALL: [Status; 8] = [
-        Status::Draft,
-        Status::Pending,
-        Status::Assigned,
-        Status::InProgress,
-        Status::Completed,
-        Status::Failed,
-        Status::Integrated,
-        Status::Cancelled,
-    ];
-
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Integrated | Status::Cancelled)
     }

@@ -20,69 +20,40 @@ use crate::{
     workspace::is_long,
 };
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UserState {
-    Active,
-    Suspended,
-    Blocked,
-    Deactivated,
+trail::closed! {
+    UserState {
+        Active,
+        Suspended,
+        Blocked,
+        Deactivated,
+    }
 }
 
-impl UserState {
-    pub const ALL: [UserState; 4] = [
-        UserState::Active,
-        UserState::Suspended,
-        UserState::Blocked,
-        UserState::Deactivated,
-    ];
-}
-
-/// What a person may do to the run; the set is closed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Capability {
-    CreateWorkspace,
-    CreateWorkspaceAny,
-    SuspendOwn,
-    SuspendAny,
-    AbortOwn,
-    AbortAny,
-    TransferOwnership,
-    InjectDirective,
-    InjectDirectiveAny,
-    ApproveIntegration,
-    ApproveIntegrationAny,
-    ModifyBudget,
-    ModifyBudgetAny,
-    /// Everyone's, always.
-    ViewTrailOwn,
-    ViewTrailAny,
-    GrantDelegation,
-    DeactivateUser,
+trail::closed! {
+    /// What a person may do to the run; the set is closed.
+    Capability {
+        CreateWorkspace,
+        CreateWorkspaceAny,
+        SuspendOwn,
+        SuspendAny,
+        AbortOwn,
+        AbortAny,
+        TransferOwnership,
+        InjectDirective,
+        InjectDirectiveAny,
+        ApproveIntegration,
+        ApproveIntegrationAny,
+        ModifyBudget,
+        ModifyBudgetAny,
+        /// Everyone's, always.
+        ViewTrailOwn,
+        ViewTrailAny,
+        GrantDelegation,
+        DeactivateUser,
+    }
 }
 
 impl Capability {
-    pub const ALL: [Capability; 17] = [
-        Capability::CreateWorkspace,
-        Capability::CreateWorkspaceAny,
-        Capability::SuspendOwn,
-        Capability::SuspendAny,
-        Capability::AbortOwn,
-        Capability::AbortAny,
-        Capability::TransferOwnership,
-        Capability::InjectDirective,
-        Capability::InjectDirectiveAny,
-        Capability::ApproveIntegration,
-        Capability::ApproveIntegrationAny,
-        Capability::ModifyBudget,
-        Capability::ModifyBudgetAny,
-        Capability::ViewTrailOwn,
-        Capability::ViewTrailAny,
-        Capability::GrantDelegation,
-        Capability::DeactivateUser,
-    ];
-
     fn bit(self) -> u32 {
         1 << self as u32
     }
@@ -102,28 +73,19 @@ impl User {
     }
 }
 
-/// How a person's state can be changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UserChange {
-    Suspend,
-    Resume,
-    Block,
-    Unblock,
-    Deactivate,
-    Reactivate,
+trail::closed! {
+    /// How a person's state can be changed.
+    UserChange {
+        Suspend,
+        Resume,
+        Block,
+        Unblock,
+        Deactivate,
+        Reactivate,
+    }
 }
 
 impl UserChange {
-    pub const ALL: [UserChange; 6] = [
-        UserChange::Suspend,
-        UserChange::Resume,
-        UserChange::Block,
-        UserChange::Unblock,
-        UserChange::Deactivate,
-        UserChange::Reactivate,
-    ];
-
     /// Where it leads, if it leads anywhere from here.
     pub fn from(self, state: UserState) -> Option<UserState> {
         use UserState::{Active, Blocked, Deactivated, Suspended};

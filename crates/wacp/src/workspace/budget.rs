@@ -9,30 +9,20 @@ use serde::{Deserialize, Serialize};
 use super::LARGEST;
 use crate::{command::Principal, rejection::Refusal};
 
-/// What is limited (WACP §6.6).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    Tokens,
-    WallTime,
-    Context,
-    CheckpointBytes,
-    TrailBytes,
-    NetworkBytes,
-    Cost,
+trail::closed! {
+    /// What is limited (WACP §6.6).
+    Dimension {
+        Tokens,
+        WallTime,
+        Context,
+        CheckpointBytes,
+        TrailBytes,
+        NetworkBytes,
+        Cost,
+    }
 }
 
 impl Dimension {
-    pub const ALL: [Dimension; 7] = [
-        Dimension::Tokens,
-        Dimension::WallTime,
-        Dimension::Context,
-        Dimension::CheckpointBytes,
-        Dimension::TrailBytes,
-        Dimension::NetworkBytes,
-        Dimension::Cost,
-    ];
-
     /// Whether consumption adds up over a subtree. A context window and the
     /// clock on the wall are each workspace's own.
     pub fn is_shared(self) -> bool {

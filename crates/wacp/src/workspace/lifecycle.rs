@@ -7,33 +7,21 @@
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Idle,
-    Active,
-    Blocked,
-    Suspended,
-    Migrating,
-    Integrating,
-    Conflicted,
-    Closed,
-    Failed,
+trail::closed! {
+    State {
+        Idle,
+        Active,
+        Blocked,
+        Suspended,
+        Migrating,
+        Integrating,
+        Conflicted,
+        Closed,
+        Failed,
+    }
 }
 
 impl State {
-    pub const ALL: [State; 9] = [
-        State::Idle,
-        State::Active,
-        State::Blocked,
-        State::Suspended,
-        State::Migrating,
-        State::Integrating,
-        State::Conflicted,
-        State::Closed,
-        State::Failed,
-    ];
-
     pub fn is_terminal(self) -> bool {
         matches!(self, State::Closed | State::Failed)
     }
@@ -72,61 +60,34 @@ pub enum Inbox {
     Gone,
 }
 
-/// What makes a workspace change its state.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    Created,
-    FirstEnvelope,
-    CreationError,
-    Timeout,
-    BlockedSignal,
-    MigrationInitiated,
-    Suspended,
-    CompleteSignal,
-    FailedSignal,
-    BudgetExceeded,
-    StartedSignal,
-    MigrationSucceeded,
-    MigrationError,
-    Resumed,
-    SystemShutdown,
-    IntegrationSucceeded,
-    ConflictDetected,
-    IntegrationError,
-    ConflictResolved,
-    ConflictUnresolvable,
-    /// Possible from every state that is not terminal (§6.4).
-    Aborted,
-    /// Possible from every state that is not terminal (§6.5).
-    ParentFailed,
-}
-
-impl Trigger {
-    pub const ALL: [Trigger; 22] = [
-        Trigger::Created,
-        Trigger::FirstEnvelope,
-        Trigger::CreationError,
-        Trigger::Timeout,
-        Trigger::BlockedSignal,
-        Trigger::MigrationInitiated,
-        Trigger::Suspended,
-        Trigger::CompleteSignal,
-        Trigger::FailedSignal,
-        Trigger::BudgetExceeded,
-        Trigger::StartedSignal,
-        Trigger::MigrationSucceeded,
-        Trigger::MigrationError,
-        Trigger::Resumed,
-        Trigger::SystemShutdown,
-        Trigger::IntegrationSucceeded,
-        Trigger::ConflictDetected,
-        Trigger::IntegrationError,
-        Trigger::ConflictResolved,
-        Trigger::ConflictUnresolvable,
-        Trigger::Aborted,
-        Trigger::ParentFailed,
-    ];
+trail::closed! {
+    /// What makes a workspace change its state.
+    Trigger {
+        Created,
+        FirstEnvelope,
+        CreationError,
+        Timeout,
+        BlockedSignal,
+        MigrationInitiated,
+        Suspended,
+        CompleteSignal,
+        FailedSignal,
+        BudgetExceeded,
+        StartedSignal,
+        MigrationSucceeded,
+        MigrationError,
+        Resumed,
+        SystemShutdown,
+        IntegrationSucceeded,
+        ConflictDetected,
+        IntegrationError,
+        ConflictResolved,
+        ConflictUnresolvable,
+        /// Possible from every state that is not terminal (§6.4).
+        Aborted,
+        /// Possible from every state that is not terminal (§6.5).
+        ParentFailed,
+    }
 }
 
 use State::{Active, Blocked, Closed, Conflicted, Failed, Idle, Integrating, Migrating, Suspended};

@@ -432,7 +432,7 @@ fn what_was_modified_is_what_happens() {
     assert_eq!(world.state(id), State::Active);
 }
 
-pub fn answer(world: &mut World, answer: Answer, modification: Option<Modification>) {
+fn answer(world: &mut World, answer: Answer, modification: Option<Modification>) {
     let (gate, bob) = (world.last_gate(), world.bob);
     world.ok(
         Principal::User(bob),

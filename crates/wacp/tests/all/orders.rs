@@ -9,7 +9,7 @@ use wacp::{
         config::{Fallback, Highway},
     },
     id::{GateId, UserId, WorkspaceId},
-    integration::{Acceptance, ConflictType, Declared, Salvage, Strategy},
+    integration::{ConflictType, Declared, Salvage, Strategy},
     integrity::Check,
     role::EnvelopeType,
     task::{NewGraph, NewTask},
@@ -77,10 +77,6 @@ pub fn migrate(workspace: WorkspaceId, new_agent: &str) -> Command {
     }
 }
 
-pub fn accept(workspace: WorkspaceId) -> Command {
-    Command::Accept(Box::new(Acceptance::of(workspace, Strategy::Direct)))
-}
-
 pub fn create(new: NewWorkspace) -> Command {
     Command::CreateWorkspace(Box::new(new))
 }
@@ -88,11 +84,6 @@ pub fn create(new: NewWorkspace) -> Command {
 pub fn send(to: WorkspaceId, envelope_type: EnvelopeType) -> Command {
     let new = NewEnvelope::to(to, envelope_type, Content::markdown("read this"));
     Command::Send(Box::new(new))
-}
-
-pub fn inject(to: WorkspaceId, envelope_type: EnvelopeType) -> Command {
-    let new = NewEnvelope::to(to, envelope_type, Content::markdown("read this"));
-    Command::Inject(Box::new(new))
 }
 
 pub fn answer(gate: GateId, answer: Answer) -> Command {
@@ -152,16 +143,4 @@ pub fn contradiction() -> Vec<Declared> {
 pub fn grant(world: &mut World, user: UserId, capability: Capability) {
     let command = Command::GrantCapability { user, capability };
     world.ok(Principal::Operator, command);
-}
-
-/// A worker at work beneath a parent, with what is said about it.
-pub fn child(
-    world: &mut World,
-    parent: WorkspaceId,
-    with: impl FnOnce(NewWorkspace) -> NewWorkspace,
-) -> WorkspaceId {
-    let new = with(world.worker_of(parent));
-    let id = world.create(new);
-    world.direct(id);
-    id
 }

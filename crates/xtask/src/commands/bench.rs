@@ -3,12 +3,7 @@
 use std::{ffi::OsString, process};
 
 use super::{Command, misused};
-use crate::{
-    failure::Result,
-    place,
-    step::{run as run_program, step},
-    tools,
-};
+use crate::{failure::Result, place, step::run as run_program, tools};
 
 pub const COMMAND: Command = Command {
     name: "bench",
@@ -34,20 +29,7 @@ fn run(arguments: &[OsString]) -> Result<()> {
             return Err(misused(&COMMAND, &why));
         }
     }
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "-p",
-        "wakeful",
-        "-p",
-        "bench",
-    ];
-    step("cargo build --release", || {
-        run_program(&mut place::cargo(&build))
-    })?;
-    let bench = place::target()?.join("release").join("bench");
-    let mut bench = process::Command::new(bench);
+    let mut bench = process::Command::new(place::bench()?);
     if suite == Some(RELAY) {
         bench.env("WAKEFUL_TEST_NODE", tools::ensure_node()?);
     }
@@ -55,16 +37,7 @@ fn run(arguments: &[OsString]) -> Result<()> {
 }
 
 fn run_wacp(arguments: &[OsString]) -> Result<()> {
-    let run = [
-        "run",
-        "--quiet",
-        "--release",
-        "--locked",
-        "-p",
-        "sim",
-        "--bin",
-        "pace",
-        "--",
-    ];
+    let run = "run --quiet --release --locked -p sim --bin pace --";
+    let run: Vec<&str> = run.split(' ').collect();
     run_program(place::cargo(&run).args(arguments))
 }

@@ -4,11 +4,7 @@
 use std::{ffi::OsString, fs, process};
 
 use super::{Command, misused};
-use crate::{
-    failure::Result,
-    place,
-    step::{run as run_program, step},
-};
+use crate::{failure::Result, place, step::run as run_program};
 
 pub const COMMAND: Command = Command {
     name: "soak",
@@ -23,19 +19,7 @@ fn run(arguments: &[OsString]) -> Result<()> {
     if arguments.first().and_then(|suite| suite.to_str()) != Some(ATTACK) {
         return Err(misused(&COMMAND, &format!("name what to do: {ATTACK}")));
     }
-    let build = [
-        "build",
-        "--release",
-        "--locked",
-        "-p",
-        "wakeful",
-        "-p",
-        "bench",
-    ];
-    step("cargo build --release", || {
-        run_program(&mut place::cargo(&build))
-    })?;
-    let bench = place::target()?.join("release").join("bench");
+    let bench = place::bench()?;
     // As the system lists them, such as "0-7"; the generators have the last.
     let all = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let all = all.trim();
