@@ -146,6 +146,11 @@ impl World {
         });
         match self.engine.submit(command).await? {
             Reply::Received { delivery_id, .. } => Ok(delivery_id),
+            Reply::Repeated { status: 201, body } => {
+                let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                assert_eq!(body["status"], "received");
+                Ok(body["delivery_id"].as_str().unwrap().parse().unwrap())
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! Nothing outside this crate names a database.
 
-mod batch;
+pub mod batch;
 mod error;
 pub mod memory;
 mod query;
@@ -149,8 +149,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The heads that are remembered beside the database: at most two, which may
     /// be torn, older than the head or of another log.
     fn remembered(&self) -> Result<Vec<String>>;
-    /// Deliveries whose timer is due, soonest first.
-    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;
+    /// What is due, soonest first.
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Due>>;
     async fn next_due(&self, after: Micros) -> Result<Option<Micros>>;
     /// Callbacks to send, soonest first.
     async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>>;
@@ -180,7 +180,11 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
     async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>>;
-    async fn stream_names(&self) -> Result<Vec<(u64, String)>>;
+    /// The streams whose names begin with this ASCII prefix, in the order of their
+    /// numbers: those of one kind, or all of them.
+    async fn streams(&self, prefix: &str) -> Result<Vec<(u64, String)>>;
+    /// The number that the next new stream gets.
+    async fn next_stream(&self) -> Result<u64>;
     async fn stream_number(&self, name: &str) -> Result<Option<u64>>;
     /// How many deliveries of each of these streams wait for an answer; those
     /// without any are left out.

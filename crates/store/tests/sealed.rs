@@ -21,20 +21,21 @@ async fn fill(store: &dyn Store) {
     let mut batch = Batch::default();
     for (number, name) in (1_u8..).zip(["ann", "bob"]) {
         let delivery = id(number.into());
-        batch.secrets.push((name.to_owned(), vec![number]));
-        batch.buckets.push(BucketRow {
+        batch.kept.secrets.push((name.to_owned(), vec![number]));
+        batch.kept.buckets.push(BucketRow {
             key_id: name.to_owned(),
             level: number.into(),
             at: Micros(5),
         });
-        batch.idempotency.push(IdempotencyRow {
+        batch.kept.idempotency.push(IdempotencyRow {
             key_id: name.to_owned(),
             idempotency_key: "k".to_owned(),
             digest: Hash([number; 32]),
-            delivery_id: delivery,
+            status: 201,
+            body: vec![number],
             created_at: Micros(5),
         });
-        batch.callbacks.push(CallbackRow {
+        batch.wake.callbacks.push(CallbackRow {
             no: number.into(),
             delivery_id: delivery,
             webhook_id: name.to_owned(),
@@ -43,8 +44,9 @@ async fn fill(store: &dyn Store) {
             next_at: Some(Micros(number.into())),
             last_error: None,
         });
-        batch.seen.push((name.to_owned(), delivery));
+        batch.inbox.seen.push((name.to_owned(), delivery));
         batch
+            .inbox
             .snoozed
             .push((name.to_owned(), number.into(), Some(Micros(100))));
     }
@@ -57,13 +59,20 @@ fn database(directory: &Path) -> rusqlite::Connection {
 
 async fn loaded(store: &dyn Store) -> Loaded {
     let needs = Needs {
-        buckets: vec!["ann".to_owned(), "bob".to_owned()],
-        idempotency: vec![
-            ("ann".to_owned(), "k".to_owned()),
-            ("bob".to_owned(), "k".to_owned()),
-        ],
-        callbacks: vec![1, 2],
-        seen: vec![("ann".to_owned(), id(1)), ("bob".to_owned(), id(2))],
+        kept: batch::kept::Needs {
+            buckets: vec!["ann".to_owned(), "bob".to_owned()],
+            idempotency: vec![
+                ("ann".to_owned(), "k".to_owned()),
+                ("bob".to_owned(), "k".to_owned()),
+            ],
+        },
+        wake: batch::wake::Needs {
+            callbacks: vec![1, 2],
+            ..Default::default()
+        },
+        inbox: batch::inbox::Needs {
+            seen: vec![("ann".to_owned(), id(1)), ("bob".to_owned(), id(2))],
+        },
         ..Default::default()
     };
     store.load(&needs).await.unwrap()
@@ -77,10 +86,10 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     let whole = loaded(store.as_ref()).await;
     let counts = |loaded: &Loaded| {
         [
-            loaded.buckets.len(),
-            loaded.idempotency.len(),
-            loaded.callbacks.len(),
-            loaded.seen.len(),
+            loaded.kept.buckets.len(),
+            loaded.kept.idempotency.len(),
+            loaded.wake.callbacks.len(),
+            loaded.inbox.seen.len(),
         ]
     };
     assert_eq!(counts(&whole), [2, 2, 2, 2]);
@@ -93,7 +102,7 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     database(directory.path())
         .execute_batch(
             "UPDATE buckets SET level = 2 WHERE key_id = 'ann';
-             UPDATE idempotency SET delivery_id = (SELECT delivery_id FROM idempotency
+             UPDATE idempotency SET body = (SELECT body FROM idempotency
                  WHERE key_id = 'bob') WHERE key_id = 'ann';
              UPDATE callbacks SET delivery_id = (SELECT delivery_id FROM callbacks WHERE no = 2)
                  WHERE no = 1;
@@ -104,7 +113,7 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
         .unwrap();
     let left = loaded(store.as_ref()).await;
     assert_eq!(counts(&left), [1, 1, 1, 2]);
-    assert!(left.buckets.contains_key("bob") && left.callbacks.contains_key(&2));
+    assert!(left.kept.buckets.contains_key("bob") && left.wake.callbacks.contains_key(&2));
     assert!(store.snoozed("ann", Micros(1), 9).await.unwrap().is_empty());
     assert_eq!(store.callbacks_due(Micros(9), 9).await.unwrap().len(), 1);
     assert_eq!(store.next_callback().await.unwrap(), Some(Micros(2)));

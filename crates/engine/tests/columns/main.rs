@@ -52,7 +52,10 @@ const NOT_READ_AT_START: &[(&str, &str)] = &[
     ("blocks", "a view: a rebuild makes it anew"),
     ("history", "a view: a rebuild makes it anew"),
     ("relayed", "a view: a rebuild makes it anew"),
-    ("streams.lanes", "a view: a rebuild makes it anew"),
+    (
+        "lanes",
+        "a view: a rebuild makes it anew; a row that is missing is noticed",
+    ),
     ("ids", "a row that is not the one asked for is not given"),
     ("settled", "a boundary that is too low is harmless"),
     (
@@ -96,10 +99,7 @@ const NOT_READ_AT_START: &[(&str, &str)] = &[
 /// What may be shown as it was changed, since nobody decides on it.
 const SHOWN: &[(&str, &str)] = &[
     ("blocks", "how many wait: a count"),
-    (
-        "streams.lanes",
-        "how many there are of each status: a count",
-    ),
+    ("lanes", "how many there are of each status: a count"),
     ("relayed", "how much passed to and from devices: counts"),
     (
         "history",
