@@ -206,7 +206,7 @@ impl World {
 async fn open(directory: &TempDir, now: &Arc<AtomicI64>, steady: &Arc<AtomicI64>) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
-    let store = store::open(directory.path(), &keys.seal.row_seal())
+    let store = store::open(&directory.path().into(), &keys.seal.row_seal())
         .await
         .unwrap();
     let [wall, steady] = [now, steady].map(|clock| {

@@ -11,7 +11,9 @@
 //! Nothing outside this crate names a database.
 
 pub mod batch;
+pub mod durable;
 mod error;
+mod location;
 pub mod memory;
 mod query;
 mod rows;
@@ -32,53 +34,60 @@ use uuid::Uuid;
 
 pub use batch::{Batch, Loaded, Needs};
 pub use error::Error;
+use location::Kind;
+pub use location::{Location, UnknownStore};
 pub use query::{
     Aside, EntryQuery, ErasableQuery, InboxFilter, InboxPage, InboxQuery, Lane, Since, StreamQuery,
     SweepPage, SweepQuery,
 };
 pub use rows::*;
 pub use seal::RowSeal;
-/// The files of a store in its directory: everything, and how far it was signed.
-pub use sqlite::{FILE, HEAD_FILE};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Opens the store in a data directory, creating it if it is not there. Rows
-/// that no entry proves are sealed with `seal`; a store whose rows were sealed
-/// with another is refused.
-pub async fn open(directory: &Path, seal: &RowSeal) -> Result<Arc<dyn Store>> {
+/// Opens a store, creating it if it is not there. Rows that no entry proves are
+/// sealed with `seal`; a store whose rows were sealed with another is refused.
+pub async fn open(location: &Location, seal: &RowSeal) -> Result<Arc<dyn Store>> {
+    let Kind::Sqlite(directory) = location.kind();
     Ok(Arc::new(sqlite::Sqlite::open(directory, seal)?))
 }
 
 /// Opens an existing store without writing to it. Without the seal nobody can
 /// tell whether the rows that no entry proves were changed.
-pub fn open_read_only(directory: &Path, seal: Option<&RowSeal>) -> Result<Arc<dyn Store>> {
+pub fn open_read_only(location: &Location, seal: Option<&RowSeal>) -> Result<Arc<dyn Store>> {
+    let Kind::Sqlite(directory) = location.kind();
     Ok(Arc::new(sqlite::Sqlite::open_read_only(directory, seal)?))
 }
 
-/// Whether something was written to the store in a data directory.
-pub fn has_log(directory: &Path) -> Result<bool> {
-    sqlite::has_log(directory)
+/// Makes a consistent copy of a store in a place that has none.
+pub async fn copy(store: &dyn Store, to: &Location) -> Result<()> {
+    let Kind::Sqlite(directory) = to.kind();
+    let file = sqlite::files::database(directory);
+    sqlite::create_private(&file).map_err(|error| Error::Unavailable(Box::new(error)))?;
+    store.backup(&file, Vec::new()).await
 }
 
 /// Seals all rows of a copy with another key: for a backup whose key is gone.
-pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
+pub fn reseal(location: &Location, seal: &RowSeal) -> Result<()> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::reseal(directory, seal, true)
 }
 
 /// Seals the rows of a copy whose views are only made anew and compared.
-pub fn reseal_kept(directory: &Path, seal: &RowSeal) -> Result<()> {
+pub fn reseal_kept(location: &Location, seal: &RowSeal) -> Result<()> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::reseal(directory, seal, false)
 }
 
-/// Puts a backup into a data directory that has no store; gives the keys that
+/// Puts a backup into a place that has no store; gives the keys that
 /// were in it, which are not kept in the store. Secrets that no key opens, in
 /// it or `with_seal_key` beside it, are left out.
 pub fn restore(
     file: &Path,
-    directory: &Path,
+    location: &Location,
     with_seal_key: bool,
 ) -> Result<Vec<(String, Vec<u8>)>> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::restore(file, directory, with_seal_key)
 }
 

@@ -47,18 +47,23 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     async fn open(&self) -> Arc<dyn Store> {
-        store::open(self.0.path(), &seal()).await.unwrap()
+        store::open(&self.0.path().into(), &seal()).await.unwrap()
     }
 
     fn open_read_only(&self) -> Arc<dyn Store> {
-        store::open_read_only(self.0.path(), Some(&seal())).unwrap()
+        store::open_read_only(&self.0.path().into(), Some(&seal())).unwrap()
     }
 
     async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
         let elsewhere = self.0.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
-        let keys = store::restore(file, &elsewhere, false).unwrap();
-        (store::open(&elsewhere, &seal()).await.unwrap(), keys)
+        let keys = store::restore(file, &elsewhere.as_path().into(), false).unwrap();
+        (
+            store::open(&elsewhere.as_path().into(), &seal())
+                .await
+                .unwrap(),
+            keys,
+        )
     }
 
     fn backup_file(&self) -> std::path::PathBuf {
@@ -67,7 +72,7 @@ impl Backend for Sqlite {
 
     async fn settle_ids(&self, world: World, many: u32) -> Arc<dyn Store> {
         drop(world);
-        let file = self.0.path().join(store::FILE);
+        let file = self.0.path().join("wakeful.db");
         let connection = rusqlite::Connection::open(file).unwrap();
         let moved = "INSERT OR IGNORE INTO ids SELECT id, no FROM deliveries ORDER BY id LIMIT ?1";
         connection.execute(moved, [many]).unwrap();
@@ -1464,7 +1469,7 @@ async fn a_boundary_that_was_removed_is_named_and_put_back_and_loses_no_delivery
     while world.store.index_some(16).await.unwrap() {}
     let ids: Vec<Uuid> = world.deliveries.iter().map(|known| known.row.id).collect();
     drop(world);
-    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    let data = rusqlite::Connection::open(backend.0.path().join("wakeful.db")).unwrap();
     data.execute_batch(
         "INSERT INTO ids SELECT id, no FROM deliveries ORDER BY no LIMIT 1;
          DELETE FROM settled; DELETE FROM indexed;",
@@ -1514,7 +1519,7 @@ async fn erasing_leaves_no_word_behind_though_the_mark_of_it_was_removed() {
     assert_eq!(said_of(world.store.as_ref(), &["detailed"]).await, [""; 0]);
 
     let second = world.deliveries[secret[1]].row.no;
-    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    let data = rusqlite::Connection::open(backend.0.path().join("wakeful.db")).unwrap();
     let remove = "DELETE FROM detailed WHERE no = ?1";
     assert_eq!(data.execute(remove, [second as i64]).unwrap(), 1);
     let wrong = said_of(world.store.as_ref(), &["detailed"]).await;

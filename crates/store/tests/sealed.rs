@@ -54,7 +54,7 @@ async fn fill(store: &dyn Store) {
 }
 
 fn database(directory: &Path) -> rusqlite::Connection {
-    rusqlite::Connection::open(directory.join(FILE)).unwrap()
+    rusqlite::Connection::open(directory.join("wakeful.db")).unwrap()
 }
 
 async fn loaded(store: &dyn Store) -> Loaded {
@@ -81,7 +81,7 @@ async fn loaded(store: &dyn Store) -> Loaded {
 #[tokio::test]
 async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), &seal()).await.unwrap();
+    let store = open(&directory.path().into(), &seal()).await.unwrap();
     fill(store.as_ref()).await;
     let whole = loaded(store.as_ref()).await;
     let counts = |loaded: &Loaded| {
@@ -138,16 +138,16 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
 #[tokio::test]
 async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), &seal()).await.unwrap();
+    let store = open(&directory.path().into(), &seal()).await.unwrap();
     fill(store.as_ref()).await;
     drop(store);
-    let other = open(directory.path(), &RowSeal::new(&[8; 32])).await;
+    let other = open(&directory.path().into(), &RowSeal::new(&[8; 32])).await;
     assert!(matches!(other, Err(Error::OtherSeal)), "{other:?}");
     database(directory.path())
         .execute_batch("UPDATE row_seal SET proof = zeroblob(16)")
         .unwrap();
-    drop(open(directory.path(), &seal()).await.unwrap());
-    let store = open_read_only(directory.path(), Some(&seal())).unwrap();
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
+    let store = open_read_only(&directory.path().into(), Some(&seal())).unwrap();
     let wrong = store.check_rows().await.unwrap().wrong;
     assert!(
         !wrong.iter().any(|wrong| wrong.contains("row_seal")),
@@ -155,14 +155,14 @@ async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
     );
     // With the rows sealed anew, the other key is the one.
     drop(store);
-    reseal(directory.path(), &RowSeal::new(&[8; 32])).unwrap();
+    reseal(&directory.path().into(), &RowSeal::new(&[8; 32])).unwrap();
     assert!(
-        open(directory.path(), &RowSeal::new(&[8; 32]))
+        open(&directory.path().into(), &RowSeal::new(&[8; 32]))
             .await
             .is_ok()
     );
     assert!(matches!(
-        open(directory.path(), &seal()).await,
+        open(&directory.path().into(), &seal()).await,
         Err(Error::OtherSeal)
     ));
 }
@@ -170,18 +170,18 @@ async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
 #[tokio::test]
 async fn code_in_the_database_is_removed_and_another_table_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    drop(open(directory.path(), &seal()).await.unwrap());
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
     let database = database(directory.path());
     let trigger = "CREATE TRIGGER eve AFTER INSERT ON seen BEGIN DELETE FROM secrets; END";
     database.execute_batch(trigger).unwrap();
-    let store = open_read_only(directory.path(), None).unwrap();
+    let store = open_read_only(&directory.path().into(), None).unwrap();
     let wrong = store.check_rows().await.unwrap().wrong;
     assert!(
         wrong.iter().any(|wrong| wrong.contains("trigger eve")),
         "{wrong:?}"
     );
     drop(store);
-    drop(open(directory.path(), &seal()).await.unwrap());
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
     let left: i64 = database
         .query_row(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'",
@@ -191,6 +191,6 @@ async fn code_in_the_database_is_removed_and_another_table_is_refused() {
         .unwrap();
     assert_eq!(left, 0);
     database.execute_batch("CREATE TABLE eve (a)").unwrap();
-    let refused = open(directory.path(), &seal()).await;
+    let refused = open(&directory.path().into(), &seal()).await;
     assert!(matches!(refused, Err(Error::Damaged(_))), "{refused:?}");
 }

@@ -245,7 +245,7 @@ async fn a_request_that_an_earlier_version_answered_is_answered_with_the_same_by
     let keys = Keys::open(house.data()).unwrap();
     let seal = keys.seal.row_seal();
     let engine = Engine::start(Setup {
-        store: store::open(house.data(), &seal).await.unwrap(),
+        store: store::open(&house.data().into(), &seal).await.unwrap(),
         vault: Vault::new(&keys.seal, &[]),
         keys,
         clock: Clock::new(|| Micros(1_795_008_000_000_000)),

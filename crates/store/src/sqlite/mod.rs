@@ -9,6 +9,7 @@
 mod backup;
 mod check;
 mod checkpoints;
+pub(crate) mod files;
 mod head_file;
 mod ids;
 mod inbox;
@@ -48,10 +49,10 @@ use ids::Ids;
 use readers::Readers;
 
 pub use backup::{reseal, restore};
-pub use head_file::HEAD_FILE;
+use head_file::HEAD_FILE;
 
 /// The file in the data directory.
-pub const FILE: &str = "wakeful.db";
+const FILE: &str = "wakeful.db";
 
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN: usize = 1000;
