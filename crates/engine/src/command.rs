@@ -156,7 +156,12 @@ pub enum Reply {
     Received {
         delivery_id: Uuid,
         created_at: Micros,
-        repeated: bool,
+    },
+    /// A request that was answered before gets the same answer: its HTTP status and
+    /// its JSON body.
+    Repeated {
+        status: u16,
+        body: Vec<u8>,
     },
     Answered {
         status: Status,

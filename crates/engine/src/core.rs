@@ -3,31 +3,36 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use store::{AccountRow, Batch, BucketRow, EntryQuery, HeadRow, Store, StreamRow};
+use store::{Batch, BucketRow, EntryQuery, HeadRow, Loaded, Needs, Store, batch};
 use trail::{
     Checkpoint, Header, Micros, Stream, entry,
     merkle::{Fetched, Frontier},
 };
 
-use crate::{StartFault, random::Random, shared::Agents};
+use crate::{
+    StartFault,
+    log::End,
+    project::{Lanes, read_accounts},
+    random::Random,
+    shared::Agents,
+};
 
-/// Streams and buckets kept from one batch to the next; more are loaded anew.
+/// Streams, lanes and buckets kept from one batch to the next; more are loaded anew.
 const CACHED: usize = 10_000;
+/// Streams that a start compares with their last entries in one go.
+const CHECKED: usize = 1000;
 
 #[derive(Debug)]
 pub struct Core {
     /// The version of the store that this is of ([`store::Turn::version`]).
     pub version: u64,
-    pub frontier: Frontier,
-    pub last_time: Micros,
-    pub next_stream: u64,
-    pub streams: HashMap<String, StreamRow>,
+    pub log: End,
+    pub lanes: Lanes,
     pub buckets: HashMap<String, BucketRow>,
     pub accounts: Arc<account::State>,
     pub agents: Arc<Agents>,
     /// When to look for due timers: not after the soonest of them.
     pub next_due: Option<Micros>,
-    pub random: Random,
 }
 
 impl Core {
@@ -58,46 +63,56 @@ impl Core {
                 return Err(StartFault::Damaged(what.to_owned()));
             }
         }
-        let names = store.stream_names().await?;
         let mut agents = Agents::default();
-        for (no, name) in &names {
-            if let Some(Stream::Agent(agent_id)) = Stream::parse(name) {
-                agents.insert(*no, &agent_id);
+        for (no, name) in store.streams(Stream::AGENT).await? {
+            if let Some(agent_id) = Stream::agent_of(&name) {
+                agents.insert(no, agent_id);
             }
         }
-        // Streams of accounts are few and stay; those of agents come and go.
-        let accounts = names
-            .iter()
-            .map(|(_, name)| name)
-            .filter(|name| is_pinned(name));
-        let needs = store::Needs {
-            streams: accounts.cloned().collect(),
-            ..Default::default()
-        };
         let known = read_accounts(store.accounts().await?)?;
-        let is_account = |name: &str| matches!(Stream::parse(name), Some(Stream::Account(_)));
-        if known.users.is_empty() && names.iter().any(|(_, name)| is_account(name)) {
+        // Streams of people are few and stay; those of agents come and go.
+        let people = store.streams(Stream::ACCOUNT).await?;
+        if known.users.is_empty() && !people.is_empty() {
             let what = "accounts: there are no people, though the log has made some";
             return Err(StartFault::Damaged(what.to_owned()));
         }
+        let pinned = [Stream::Admin.name().into_owned()];
+        let pinned = pinned
+            .into_iter()
+            .chain(people.into_iter().map(|(_, name)| name));
+        let needs = streams_needed(pinned.collect());
+        let streams = turn.load(&needs).await?.log.streams;
+        let users = known.users.keys().map(|name| Stream::account(name));
+        for stream in users.chain((size > 0).then_some(Stream::Admin)) {
+            if !streams.contains_key(&*stream.name()) {
+                let what = format!("streams: {stream} is missing");
+                return Err(StartFault::Damaged(what));
+            }
+        }
         Ok(Core {
             version: turn.version(),
-            frontier,
-            last_time,
-            next_stream: names.last().map_or(0, |(no, _)| no + 1),
-            streams: turn.load(&needs).await?.streams,
+            log: End {
+                frontier,
+                last_time,
+                next_stream: store.next_stream().await?,
+                streams,
+                random: Random::default(),
+            },
+            lanes: Lanes::new(),
             buckets: HashMap::new(),
             accounts: Arc::new(known),
             agents: Arc::new(agents),
             next_due: store.next_due(Micros(i64::MIN)).await?,
-            random: Random::default(),
         })
     }
 
     /// Keeps the caches bounded.
     pub fn trim(&mut self) {
-        if self.streams.len() > CACHED {
-            self.streams.retain(|name, _| is_pinned(name));
+        if self.log.streams.len() > CACHED {
+            self.log.streams.retain(|name, _| is_pinned(name));
+        }
+        if self.lanes.len() > CACHED {
+            self.lanes.clear();
         }
         if self.buckets.len() > CACHED {
             self.buckets.clear();
@@ -155,7 +170,10 @@ async fn mend_head(store: &dyn Store, head: HeadRow) -> Result<(), StartFault> {
             "the kept end of the log was changed; mended from what was signed"
         );
         let mended = Batch {
-            head: Some(whole),
+            log: batch::log::Batch {
+                head: Some(whole),
+                ..Default::default()
+            },
             ..Default::default()
         };
         store.append(mended).await?;
@@ -163,19 +181,39 @@ async fn mend_head(store: &dyn Store, head: HeadRow) -> Result<(), StartFault> {
     Ok(())
 }
 
-/// Every stream must end where its row says: the next entry builds on it. Costs a
-/// few look-ups for each agent and person.
+/// The stream of every agent and person must end where its row says: the next
+/// entry builds on it. And every agent must have its lanes, in which the next
+/// delivery gets its number. Costs a few look-ups for each of them; other streams
+/// are compared when they are loaded.
 pub async fn check_streams(store: &dyn Store) -> Result<(), StartFault> {
-    let mut names = store.stream_names().await?;
-    names.retain(|(_, name)| Stream::parse(name).is_some());
-    for some in names.chunks(1000) {
-        let needs = store::Needs {
-            streams: some.iter().map(|(_, name)| name.clone()).collect(),
-            ..Default::default()
-        };
-        store.load(&needs).await?;
+    for kind in [Stream::AGENT, Stream::ACCOUNT] {
+        for some in store.streams(kind).await?.chunks(CHECKED) {
+            let mut needs = streams_needed(some.iter().map(|(_, name)| name.clone()).collect());
+            if kind == Stream::AGENT {
+                needs.wake.lanes = some.iter().map(|(no, _)| *no).collect();
+            }
+            require_lanes(&needs, &store.load(&needs).await?)?;
+        }
     }
     Ok(())
+}
+
+/// Fails if an agent that has a stream has no lanes.
+pub fn require_lanes(needs: &Needs, loaded: &Loaded) -> Result<(), store::Error> {
+    let mut needed = needs.wake.lanes.iter();
+    match needed.find(|no| !loaded.wake.lanes.contains_key(no)) {
+        None => Ok(()),
+        Some(no) => Err(store::Error::Damaged(format!(
+            "lanes: those of stream {no} are missing; run `wakeful trail rebuild`"
+        ))),
+    }
+}
+
+fn streams_needed(streams: Vec<String>) -> Needs {
+    Needs {
+        log: batch::log::Needs { streams },
+        ..Default::default()
+    }
 }
 
 /// Whether a stream's end stays in memory. One of a kind that this version does
@@ -185,103 +223,4 @@ fn is_pinned(stream: &str) -> bool {
         Stream::parse(stream),
         Some(Stream::Admin | Stream::Account(_))
     )
-}
-
-/// Accounts from their rows.
-pub fn read_accounts(rows: Vec<AccountRow>) -> Result<account::State, StartFault> {
-    let mut state = account::State::default();
-    for AccountRow { kind, id, body } in rows {
-        let body = body.unwrap_or_default();
-        let read = match kind.as_str() {
-            "user" => insert(&mut state.users, &id, &body),
-            "token" => insert(&mut state.tokens, &id, &body),
-            "agent" => insert(&mut state.agents, &id, &body),
-            "key" => insert(&mut state.keys, &id, &body),
-            "allow" => insert(&mut state.allowlist, &id, &body),
-            "retention" => insert(&mut state.retention, &id, &body),
-            "rate" => insert_rate(&mut state, &id, &body),
-            "session" => insert(&mut state.sessions, &id, &body),
-            "link" => insert(&mut state.links, &id, &body),
-            _ => Ok(()),
-        };
-        read.map_err(|error| StartFault::Damaged(format!("account {kind} {id}: {error}")))?;
-    }
-    state.reindex();
-    Ok(state)
-}
-
-fn insert<T: serde::de::DeserializeOwned>(
-    map: &mut std::collections::BTreeMap<String, T>,
-    id: &str,
-    body: &str,
-) -> serde_json::Result<()> {
-    map.insert(id.to_owned(), serde_json::from_str(body)?);
-    Ok(())
-}
-
-fn insert_rate(state: &mut account::State, id: &str, body: &str) -> serde_json::Result<()> {
-    if let Some(keys) = account::KeyKind::parse(id) {
-        state.rates.insert(keys, serde_json::from_str(body)?);
-    }
-    Ok(())
-}
-
-/// The rows that an event of the account streams changes, as `state` is after it.
-pub fn account_rows(
-    before: &account::State,
-    after: &account::State,
-    event: &account::Event,
-) -> Vec<AccountRow> {
-    use account::Event;
-    match event {
-        Event::UserCreated(e) => vec![row("user", &e.name, after.users.get(&e.name))],
-        Event::RoleSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
-        Event::UserStateSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
-        Event::TokenIssued(e) => {
-            let gone = before
-                .tokens
-                .keys()
-                .filter(|id| !after.tokens.contains_key(*id));
-            let mut rows: Vec<AccountRow> = gone
-                .map(|id| row::<account::Token>("token", id, None))
-                .collect();
-            rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
-            rows
-        }
-        Event::SignInLinkMade(e) => vec![row("link", &e.name, after.links.get(&e.name))],
-        Event::SessionOpened(e) => vec![
-            row("session", &e.session_id, after.sessions.get(&e.session_id)),
-            row("link", &e.name, after.links.get(&e.name)),
-        ],
-        Event::SessionClosed(e) => vec![row::<account::Session>("session", &e.session_id, None)],
-        Event::AgentAdded(e) => vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))],
-        Event::AgentRemoved(e) => vec![row::<account::Agent>("agent", &e.agent_id, None)],
-        Event::DeviceTokenIssued(e) => {
-            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
-        }
-        Event::DeviceTokenRevoked(e) => {
-            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
-        }
-        Event::KeyCreated(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
-        Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
-        Event::KeyRevoked(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
-        Event::WebhookAllowed(e) => {
-            vec![row("allow", &e.pattern, after.allowlist.get(&e.pattern))]
-        }
-        Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
-        Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
-        Event::RateSet(e) => vec![row("rate", e.keys.as_str(), after.rates.get(&e.keys))],
-        _ => Vec::new(),
-    }
-}
-
-fn row<T: serde::Serialize>(kind: &str, id: &str, thing: Option<&T>) -> AccountRow {
-    let body = thing.map(|thing| {
-        serde_json::to_string(thing).expect("account state has string keys and cannot fail")
-    });
-    AccountRow {
-        kind: kind.to_owned(),
-        id: id.to_owned(),
-        body,
-    }
 }

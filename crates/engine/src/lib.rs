@@ -20,6 +20,7 @@ mod core;
 mod decide;
 pub mod event;
 pub mod keys;
+mod log;
 pub mod look;
 mod news;
 mod project;

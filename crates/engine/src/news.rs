@@ -33,9 +33,9 @@ pub async fn catch_up(
         return Err(CommitFault::Moved("its head is gone".to_owned()));
     };
     let mut answered = Vec::new();
-    while core.frontier.size() < head.size {
+    while core.log.frontier.size() < head.size {
         let query = EntryQuery {
-            from: core.frontier.size(),
+            from: core.log.frontier.size(),
             to: Some(head.size),
             limit: CHUNK,
             ..Default::default()
@@ -51,7 +51,7 @@ pub async fn catch_up(
         }
     }
     let says = Checkpoint::unsigned(&head.note);
-    let ends = (core.frontier.size(), core.frontier.root());
+    let ends = (core.log.frontier.size(), core.log.frontier.root());
     if says.is_none_or(|says| (says.size, says.root) != ends) {
         let what = "its entries do not give the root of its checkpoint".to_owned();
         return Err(CommitFault::Moved(what));
@@ -63,7 +63,7 @@ pub async fn catch_up(
     core.next_due = store.next_due(Micros(i64::MIN)).await?;
     shared.signers.forget_all();
     shared.replaced.note_all(shared.clock.now());
-    shared.clock.resume(core.last_time);
+    shared.clock.resume(core.log.last_time);
     Ok(answered)
 }
 
@@ -72,17 +72,18 @@ fn add(core: &mut Core, entry: &EntryRow) -> Result<Option<Uuid>, CommitFault> {
     let unreadable = |what: String| CommitFault::Moved(format!("entry {}: {what}", entry.position));
     let header = Header::read(&entry.header).ok_or_else(|| unreadable("no header".to_owned()))?;
     let leaf = merkle::leaf_hash(&entry.entry_hash);
-    core.frontier.push(leaf, |_| {});
-    core.last_time = header.time;
-    core.next_stream = core.next_stream.max(entry.stream + 1);
+    core.log.frontier.push(leaf, |_| {});
+    core.log.last_time = header.time;
+    core.log.next_stream = core.log.next_stream.max(entry.stream + 1);
     let Some(stream) = Stream::parse(&header.stream) else {
-        core.streams.remove(&*header.stream);
+        core.log.streams.remove(&*header.stream);
         return Ok(None);
     };
     match &stream {
-        // Its row also counts its deliveries: it is loaded again.
+        // Its deliveries are counted in rows that are loaded again.
         Stream::Agent(agent_id) => {
-            core.streams.remove(&*header.stream);
+            core.lanes.remove(&entry.stream);
+            core.log.streams.remove(&*header.stream);
             if core.agents.stream(agent_id).is_none() {
                 Arc::make_mut(&mut core.agents).insert(entry.stream, agent_id);
             }
@@ -94,9 +95,8 @@ fn add(core: &mut Core, entry: &EntryRow) -> Result<Option<Uuid>, CommitFault> {
                 next_seq: entry.seq + 1,
                 head: Some(entry.entry_hash),
                 last: Some(entry.position),
-                lanes: Default::default(),
             };
-            core.streams.insert(row.name.clone(), row);
+            core.log.streams.insert(row.name.clone(), row);
         }
     }
     let event = Event::read(&stream, &header.event_type, &entry.facts);

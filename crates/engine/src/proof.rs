@@ -209,7 +209,7 @@ pub async fn verify(
     let reading = Reading {
         store,
         vault,
-        names: store.stream_names().await?.into_iter().collect(),
+        names: store.streams("").await?.into_iter().collect(),
         may_be_sealed: vault.lacks_key(store).await?,
         size: head.size,
         found: Mutex::default(),

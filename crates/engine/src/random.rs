@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use trail::Micros;
 
-use crate::stage::Unsealed;
+use crate::log::Unsealed;
 
 /// Where random bytes come from: the operating system, or a simulator's seed.
 pub struct Entropy(Fill);

@@ -20,7 +20,7 @@ use trail::{
 pub enum Shortfall {
     #[error(
         "entries are missing: the log was signed up to {signed}, and the data end at {found}. \
-         The write-ahead log wakeful.db-wal was damaged or removed, or the database was replaced \
+         Its write-ahead log was damaged or removed, or the database was replaced \
          by an older copy. Put the files back as they were, or restore a backup into another \
          directory; to go on without what is missing, run `wakeful trail continue`, which records it"
     )]

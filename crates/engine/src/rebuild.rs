@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use store::{CallbackRow, EntryQuery, Loaded, Needs, Store, StreamRow};
+use store::{Batch, CallbackRow, EntryQuery, Needs, Store};
 use trail::{Header, Stream, registry::Unreadable};
 use uuid::Uuid;
 use wake::event::Outcome;
@@ -85,7 +85,6 @@ pub async fn rebuild(
     let mut found = Rebuilt::default();
     store.clear_views().await?;
     let size = store.head().await?.map_or(0, |head| head.size);
-    let names: HashMap<u64, String> = store.stream_names().await?.into_iter().collect();
     let mut accounts = Arc::new(account::State::default());
     let mut remade: HashMap<Uuid, CallbackRow> = HashMap::new();
     let mut from = 0;
@@ -105,48 +104,55 @@ pub async fn rebuild(
         let mut needs = Needs::default();
         for entry in &entries {
             let header = Header::read(&entry.header).ok_or(RebuildFault::Header(entry.position))?;
-            let name = names.get(&entry.stream).cloned().unwrap_or_default();
-            let event = match Stream::parse(&name) {
-                Some(stream) => Event::read(&stream, &header.event_type, &entry.facts),
-                None => Err(Unreadable::UnknownType(header.event_type.to_string())),
-            };
-            let event = event.map_err(|source| RebuildFault::Unreadable {
+            let unreadable = |source| RebuildFault::Unreadable {
                 position: entry.position,
                 source,
-            })?;
-            needs.deliveries.extend(event.deliveries());
-            if let Event::Inbox(inbox::Event::DeliveryAnswered(_)) = &event {
-                needs.callbacks.push(entry.position);
-            }
-            if !needs.streams.contains(&name) {
-                needs.streams.push(name.clone());
-            }
-            let at = At {
-                position: entry.position,
-                time: header.time,
-                has_content: header.parts.len() > 1,
             };
-            read.push((name, at, event));
-        }
-        let mut loaded = store.load(&needs).await?;
-        let mut streams: HashMap<String, StreamRow> = std::mem::take(&mut loaded.streams);
-        let mut views = Views::default();
-        views.add_loaded(&mut loaded);
-        let mut owed = Vec::new();
-        for (name, at, event) in read {
-            if let Some(stream) = streams.get_mut(&name) {
-                views.project(&event, stream, &mut accounts, at);
+            let stream = Stream::parse(&header.stream)
+                .ok_or_else(|| Unreadable::UnknownType(header.event_type.to_string()))
+                .map_err(unreadable)?;
+            let event = Event::read(&stream, &header.event_type, &entry.facts);
+            let event = event.map_err(unreadable)?;
+            needs.wake.deliveries.extend(event.deliveries());
+            if let Event::Inbox(inbox::Event::DeliveryAnswered(_)) = &event {
+                needs.wake.callbacks.push(entry.position);
             }
-            if let Some(id) = callback(&event, at, &views, &loaded, &mut remade) {
+            if let Stream::Agent(_) = stream
+                && !needs.wake.lanes.contains(&entry.stream)
+            {
+                needs.wake.lanes.push(entry.stream);
+            }
+            let has_content = header.parts.len() > 1;
+            read.push((entry, stream, header.time, has_content, event));
+        }
+        let loaded = store.load(&needs).await?.wake;
+        let (mut lanes, known) = (loaded.lanes, loaded.callbacks);
+        let mut views = Views::default();
+        views.add_loaded(loaded.deliveries);
+        let mut owed = Vec::new();
+        for (entry, stream, time, has_content, event) in &read {
+            let at = At {
+                stream,
+                stream_no: entry.stream,
+                position: entry.position,
+                time: *time,
+                has_content: *has_content,
+            };
+            views.project(event, at, &mut lanes, &mut accounts);
+            if let Some(id) = callback(event, at, &views, &known, &mut remade) {
                 owed.extend(remade.get(&id).cloned());
             }
         }
-        found.impossible.append(&mut views.impossible);
-        let mut batch = views.into_batch();
-        batch.callbacks = owed;
+        found.impossible.append(&mut views.take_impossible());
+        let (mut wake, account) = views.into_batches(&lanes);
+        wake.callbacks = owed;
         // The content is gone already; a rebuild erases nothing.
-        batch.erase.clear();
-        batch.streams = streams.into_values().collect();
+        wake.erase.clear();
+        let batch = Batch {
+            wake,
+            account,
+            ..Default::default()
+        };
         store.append(batch).await?;
     }
     found.returned = store.end_rebuild().await?;
@@ -159,15 +165,15 @@ pub async fn rebuild(
 /// gives the delivery whose callback was made or changed.
 fn callback(
     event: &Event,
-    at: At,
+    at: At<'_>,
     views: &Views,
-    loaded: &Loaded,
+    known: &HashMap<u64, CallbackRow>,
     remade: &mut HashMap<Uuid, CallbackRow>,
 ) -> Option<Uuid> {
     match event {
         Event::Inbox(inbox::Event::DeliveryAnswered(answered)) => {
             let row = views.delivery(answered.delivery_id)?;
-            let is_owed = row.callback.is_some() && !loaded.callbacks.contains_key(&at.position);
+            let is_owed = row.callback.is_some() && !known.contains_key(&at.position);
             let owed = is_owed.then(|| decide::owed_callback(at.position, row.id, at.time))?;
             remade.insert(row.id, owed);
             Some(row.id)

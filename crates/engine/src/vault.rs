@@ -162,10 +162,8 @@ impl Vault {
             return Ok(());
         };
         let sealed = current.seal(b"wakeful", CHECK.as_bytes())?;
-        let batch = store::Batch {
-            secrets: vec![(CHECK.to_owned(), sealed)],
-            ..Default::default()
-        };
+        let mut batch = store::Batch::default();
+        batch.kept.secrets.push((CHECK.to_owned(), sealed));
         Ok(store.append(batch).await?)
     }
 

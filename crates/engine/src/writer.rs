@@ -6,7 +6,7 @@ use std::{
 };
 
 use account::Actor;
-use store::{ErasableQuery, Needs, Since};
+use store::{Due, ErasableQuery, Needs, Since};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -115,7 +115,7 @@ impl Writer {
         shared.store.check_start().await?;
         core::check_streams(shared.store.as_ref()).await?;
         let core = Core::load(shared.store.as_ref()).await?;
-        shared.clock.resume(core.last_time);
+        shared.clock.resume(core.log.last_time);
         let mut writer = Writer {
             shared,
             core: Some(core),
@@ -132,7 +132,7 @@ impl Writer {
         if writer
             .core
             .as_ref()
-            .is_some_and(|core| core.frontier.size() == 0)
+            .is_some_and(|core| core.log.frontier.size() == 0)
         {
             writer.start_log().await?;
         }
@@ -341,7 +341,7 @@ impl Writer {
     /// Loads the last durable state, which another process may have written.
     async fn load(&mut self) -> Result<(), StartFault> {
         let core = Core::load(self.shared.store.as_ref()).await?;
-        self.shared.clock.resume(core.last_time);
+        self.shared.clock.resume(core.log.last_time);
         self.core = Some(core);
         self.publish();
         Ok(())
@@ -411,7 +411,7 @@ impl Writer {
         let now = shared.clock.now();
         if timers == Timers::Due && core.next_due.is_some_and(|at| at <= now) {
             let due = due(shared, core, now).await?.into_iter();
-            commands.extend(due.map(|delivery_id| Wake::Expire { delivery_id }.into()));
+            commands.extend(due.map(at_its_time));
         }
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -424,7 +424,9 @@ impl Writer {
         }
         let mut stage = Stage::new(core, shared, now);
         if !needs.is_empty() {
-            stage.add_loaded(turn.load(&needs).await?);
+            let loaded = turn.load(&needs).await?;
+            core::require_lanes(&needs, &loaded)?;
+            stage.add_loaded(loaded);
             // The streams of deliveries are known once the deliveries are.
             let mut streams = Needs::default();
             for stream in stage.streams_of_deliveries() {
@@ -432,7 +434,9 @@ impl Writer {
                 decide::need_stream(stage.core, &stream, &mut streams);
             }
             if !streams.is_empty() {
-                stage.add_loaded(turn.load(&streams).await?);
+                let loaded = turn.load(&streams).await?;
+                core::require_lanes(&streams, &loaded)?;
+                stage.add_loaded(loaded);
             }
         }
         stage.expect(needs);
@@ -444,16 +448,16 @@ impl Writer {
             return Err(CommitFault::Unsealed);
         }
         let due = stage
-            .due_times()
+            .next_due()
             .filter(|_| !breaks::is_on(Break::ForgetsTimers));
         let written = match stage.into_batch() {
             Some((batch, answered)) => {
-                let owes = !batch.callbacks.is_empty();
-                let signed = batch.head.as_ref().map(|head| head.note.clone());
-                let secrets: Vec<String> =
-                    batch.secrets.iter().map(|(name, _)| name.clone()).collect();
+                let owes = !batch.wake.callbacks.is_empty();
+                let signed = batch.log.head.as_ref().map(|head| head.note.clone());
+                let secrets = batch.kept.secrets.iter();
+                let secrets: Vec<String> = secrets.map(|(name, _)| name.clone()).collect();
                 if breaks::is_on(Break::PublishesEarly) {
-                    shared.publish_size(core.frontier.size());
+                    shared.publish_size(core.log.frontier.size());
                 }
                 let appended = turn.append(batch).await;
                 // Also if it failed: the outcome may be unknown.
@@ -501,7 +505,7 @@ impl Writer {
             self.shared.publish_accounts(Arc::clone(&core.accounts));
         }
         self.shared.publish_agents(&core.agents);
-        self.shared.publish_size(core.frontier.size());
+        self.shared.publish_size(core.log.frontier.size());
         let untold = self.untold.get_or_insert_default();
         untold.answered.extend(answered);
         untold.owes_callbacks |= owes;
@@ -526,7 +530,7 @@ impl Writer {
         if let Some(core) = &self.core {
             self.shared.publish_accounts(Arc::clone(&core.accounts));
             self.shared.publish_agents(&core.agents);
-            self.shared.publish_size(core.frontier.size());
+            self.shared.publish_size(core.log.frontier.size());
             self.shared.tell_size();
         }
     }
@@ -673,13 +677,20 @@ fn is_erasure(command: &Command) -> bool {
     }
 }
 
-/// The deliveries whose time has come, and when to look again.
-async fn due(shared: &Shared, core: &mut Core, now: trail::Micros) -> store::Result<Vec<Uuid>> {
-    let ids = shared.store.due(now, TIMERS).await?;
-    if ids.len() < TIMERS {
+/// What is due, and when to look again.
+async fn due(shared: &Shared, core: &mut Core, now: trail::Micros) -> store::Result<Vec<Due>> {
+    let due = shared.store.due(now, TIMERS).await?;
+    if due.len() < TIMERS {
         core.next_due = shared.store.next_due(now).await?;
     }
-    Ok(ids)
+    Ok(due)
+}
+
+/// The command that something leads to when its time has come.
+fn at_its_time(due: Due) -> Command {
+    match due {
+        Due::Delivery(delivery_id) => Wake::Expire { delivery_id }.into(),
+    }
 }
 
 /// One entry on the stream of the whole server, in a commit of its own.
@@ -694,7 +705,7 @@ async fn record_alone(
         .record(&Stream::Admin, actor, event, Vec::new())
         .map_err(|_| StartFault::Damaged("no random bytes".to_owned()))?;
     if let Some((batch, _)) = stage.into_batch() {
-        let signed = batch.head.as_ref().map(|head| head.note.clone());
+        let signed = batch.log.head.as_ref().map(|head| head.note.clone());
         shared.store.append(batch).await?;
         if let Some(note) = signed {
             shared.store.remember(&note);

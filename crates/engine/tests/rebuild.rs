@@ -68,7 +68,7 @@ impl Place {
         let keys = Keys::open(self.directory.path()).unwrap();
         let now = Arc::clone(&self.now);
         let setup = Setup {
-            store: store::open(self.directory.path(), &keys.seal.row_seal())
+            store: store::open(&self.directory.path().into(), &keys.seal.row_seal())
                 .await
                 .unwrap(),
             vault: Vault::new(&keys.seal, &[]),
@@ -88,7 +88,7 @@ impl Place {
     async fn stop_and_compare(&self, engine: Engine, context: &str) {
         engine.stop().await;
         let keys = Keys::open(self.directory.path()).unwrap();
-        let store = store::open(self.directory.path(), &keys.seal.row_seal())
+        let store = store::open(&self.directory.path().into(), &keys.seal.row_seal())
             .await
             .unwrap();
         let vault = Vault::new(&keys.seal, &[]);

@@ -153,6 +153,11 @@ impl World {
         });
         match self.engine.submit(command).await? {
             Reply::Received { delivery_id, .. } => Ok(delivery_id),
+            Reply::Repeated { status: 201, body } => {
+                let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                assert_eq!(body["status"], "received");
+                Ok(body["delivery_id"].as_str().unwrap().parse().unwrap())
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -213,7 +218,7 @@ async fn open(
 ) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
-    let store = store::open(directory.path(), &keys.seal.row_seal())
+    let store = store::open(&directory.path().into(), &keys.seal.row_seal())
         .await
         .unwrap();
     let (now, steady, told) = (Arc::clone(now), Arc::clone(steady), Arc::clone(told));

@@ -10,8 +10,10 @@
 //!
 //! Nothing outside this crate names a database.
 
-mod batch;
+pub mod batch;
+pub mod durable;
 mod error;
+mod location;
 pub mod memory;
 mod query;
 mod rows;
@@ -32,53 +34,60 @@ use uuid::Uuid;
 
 pub use batch::{Batch, Loaded, Needs};
 pub use error::Error;
+use location::Kind;
+pub use location::{Location, UnknownStore};
 pub use query::{
     Aside, EntryQuery, ErasableQuery, InboxFilter, InboxPage, InboxQuery, Lane, Since, StreamQuery,
     SweepPage, SweepQuery,
 };
 pub use rows::*;
 pub use seal::RowSeal;
-/// The files of a store in its directory: everything, and how far it was signed.
-pub use sqlite::{FILE, HEAD_FILE};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Opens the store in a data directory, creating it if it is not there. Rows
-/// that no entry proves are sealed with `seal`; a store whose rows were sealed
-/// with another is refused.
-pub async fn open(directory: &Path, seal: &RowSeal) -> Result<Arc<dyn Store>> {
+/// Opens a store, creating it if it is not there. Rows that no entry proves are
+/// sealed with `seal`; a store whose rows were sealed with another is refused.
+pub async fn open(location: &Location, seal: &RowSeal) -> Result<Arc<dyn Store>> {
+    let Kind::Sqlite(directory) = location.kind();
     Ok(Arc::new(sqlite::Sqlite::open(directory, seal)?))
 }
 
 /// Opens an existing store without writing to it. Without the seal nobody can
 /// tell whether the rows that no entry proves were changed.
-pub fn open_read_only(directory: &Path, seal: Option<&RowSeal>) -> Result<Arc<dyn Store>> {
+pub fn open_read_only(location: &Location, seal: Option<&RowSeal>) -> Result<Arc<dyn Store>> {
+    let Kind::Sqlite(directory) = location.kind();
     Ok(Arc::new(sqlite::Sqlite::open_read_only(directory, seal)?))
 }
 
-/// Whether something was written to the store in a data directory.
-pub fn has_log(directory: &Path) -> Result<bool> {
-    sqlite::has_log(directory)
+/// Makes a consistent copy of a store in a place that has none.
+pub async fn copy(store: &dyn Store, to: &Location) -> Result<()> {
+    let Kind::Sqlite(directory) = to.kind();
+    let file = sqlite::files::database(directory);
+    sqlite::create_private(&file).map_err(|error| Error::Unavailable(Box::new(error)))?;
+    store.backup(&file, Vec::new()).await
 }
 
 /// Seals all rows of a copy with another key: for a backup whose key is gone.
-pub fn reseal(directory: &Path, seal: &RowSeal) -> Result<()> {
+pub fn reseal(location: &Location, seal: &RowSeal) -> Result<()> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::reseal(directory, seal, true)
 }
 
 /// Seals the rows of a copy whose views are only made anew and compared.
-pub fn reseal_kept(directory: &Path, seal: &RowSeal) -> Result<()> {
+pub fn reseal_kept(location: &Location, seal: &RowSeal) -> Result<()> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::reseal(directory, seal, false)
 }
 
-/// Puts a backup into a data directory that has no store; gives the keys that
+/// Puts a backup into a place that has no store; gives the keys that
 /// were in it, which are not kept in the store. Secrets that no key opens, in
 /// it or `with_seal_key` beside it, are left out.
 pub fn restore(
     file: &Path,
-    directory: &Path,
+    location: &Location,
     with_seal_key: bool,
 ) -> Result<Vec<(String, Vec<u8>)>> {
+    let Kind::Sqlite(directory) = location.kind();
     sqlite::restore(file, directory, with_seal_key)
 }
 
@@ -149,8 +158,8 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The heads that are remembered beside the database: at most two, which may
     /// be torn, older than the head or of another log.
     fn remembered(&self) -> Result<Vec<String>>;
-    /// Deliveries whose timer is due, soonest first.
-    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>>;
+    /// What is due, soonest first.
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Due>>;
     async fn next_due(&self, after: Micros) -> Result<Option<Micros>>;
     /// Callbacks to send, soonest first.
     async fn callbacks_due(&self, now: Micros, limit: usize) -> Result<Vec<CallbackRow>>;
@@ -180,7 +189,11 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
     async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>>;
-    async fn stream_names(&self) -> Result<Vec<(u64, String)>>;
+    /// The streams whose names begin with this ASCII prefix, in the order of their
+    /// numbers: those of one kind, or all of them.
+    async fn streams(&self, prefix: &str) -> Result<Vec<(u64, String)>>;
+    /// The number that the next new stream gets.
+    async fn next_stream(&self) -> Result<u64>;
     async fn stream_number(&self, name: &str) -> Result<Option<u64>>;
     /// How many deliveries of each of these streams wait for an answer; those
     /// without any are left out.

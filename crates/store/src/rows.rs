@@ -13,7 +13,7 @@ pub struct HeadRow {
     pub note: String,
 }
 
-/// One stream: its chain's end and the lanes of its deliveries.
+/// One stream: its chain's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRow {
     pub no: u64,
@@ -22,10 +22,17 @@ pub struct StreamRow {
     pub head: Option<Hash>,
     /// The position of its last entry.
     pub last: Option<u64>,
-    /// By status: how many deliveries, and the number the next one gets.
-    pub lanes: [LaneRow; 4],
 }
 
+/// The lanes of an agent's deliveries, by status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LanesRow {
+    /// The number of the agent's stream.
+    pub stream: u64,
+    pub by_status: [LaneRow; 4],
+}
+
+/// How many deliveries have one status, and the number that the next one gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneRow {
     pub count: u64,
@@ -226,13 +233,25 @@ pub struct BucketRow {
     pub at: Micros,
 }
 
+/// What was answered to a request with an idempotency key: given again, byte for
+/// byte, when the request is repeated. No content that may be erased is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRow {
     pub key_id: String,
     pub idempotency_key: String,
+    /// Of the request's body.
     pub digest: Hash,
-    pub delivery_id: Uuid,
+    pub status: u16,
+    /// JSON.
+    pub body: Vec<u8>,
     pub created_at: Micros,
+}
+
+/// Something whose time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// A delivery: a hold or its time-out ends.
+    Delivery(Uuid),
 }
 
 /// Where the log ends, and each of its streams.

@@ -47,18 +47,23 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     async fn open(&self) -> Arc<dyn Store> {
-        store::open(self.0.path(), &seal()).await.unwrap()
+        store::open(&self.0.path().into(), &seal()).await.unwrap()
     }
 
     fn open_read_only(&self) -> Arc<dyn Store> {
-        store::open_read_only(self.0.path(), Some(&seal())).unwrap()
+        store::open_read_only(&self.0.path().into(), Some(&seal())).unwrap()
     }
 
     async fn restored(&self, file: &Path) -> (Arc<dyn Store>, Secrets) {
         let elsewhere = self.0.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
-        let keys = store::restore(file, &elsewhere, false).unwrap();
-        (store::open(&elsewhere, &seal()).await.unwrap(), keys)
+        let keys = store::restore(file, &elsewhere.as_path().into(), false).unwrap();
+        (
+            store::open(&elsewhere.as_path().into(), &seal())
+                .await
+                .unwrap(),
+            keys,
+        )
     }
 
     fn backup_file(&self) -> std::path::PathBuf {
@@ -67,7 +72,7 @@ impl Backend for Sqlite {
 
     async fn settle_ids(&self, world: World, many: u32) -> Arc<dyn Store> {
         drop(world);
-        let file = self.0.path().join(store::FILE);
+        let file = self.0.path().join("wakeful.db");
         let connection = rusqlite::Connection::open(file).unwrap();
         let moved = "INSERT OR IGNORE INTO ids SELECT id, no FROM deliveries ORDER BY id LIMIT ?1";
         connection.execute(moved, [many]).unwrap();
@@ -173,7 +178,8 @@ conforms! { Sqlite in sqlite Memory in memory {
 async fn a_new_store_is_empty(backend: impl Backend) {
     let store = backend.open().await;
     assert_eq!(store.head().await.unwrap(), None);
-    assert_eq!(store.stream_names().await.unwrap(), []);
+    assert_eq!(store.streams("").await.unwrap(), []);
+    assert_eq!(store.next_stream().await.unwrap(), 0);
     assert_eq!(store.next_due(Micros(i64::MIN)).await.unwrap(), None);
     assert_eq!(store.next_callback().await.unwrap(), None);
     assert_eq!(store.hashes(0, 0, 10).await.unwrap(), []);
@@ -230,13 +236,15 @@ async fn marks_are_one_persons_alone(backend: impl Backend) {
     let ids: Vec<Uuid> = (0..3).map(|_| Uuid::new_v4()).collect();
     let (ann, bob) = ("ann".to_owned(), "bob".to_owned());
     let batch = Batch {
-        seen: vec![(ann.clone(), ids[0]), (bob.clone(), ids[1])],
-        snoozed: vec![
-            (ann.clone(), 4, Some(Micros(10))),
-            (ann.clone(), 5, Some(Micros(30))),
-            (bob.clone(), 4, Some(Micros(20))),
-        ],
-        ..Batch::default()
+        inbox: batch::inbox::Batch {
+            seen: vec![(ann.clone(), ids[0]), (bob.clone(), ids[1])],
+            snoozed: vec![
+                (ann.clone(), 4, Some(Micros(10))),
+                (ann.clone(), 5, Some(Micros(30))),
+                (bob.clone(), 4, Some(Micros(20))),
+            ],
+        },
+        ..Default::default()
     };
     store.append(batch).await.unwrap();
     let seen = store.seen("ann", ids.clone()).await.unwrap();
@@ -254,8 +262,11 @@ async fn marks_are_one_persons_alone(backend: impl Backend) {
     assert_eq!(mine("ann", 10).await, [(5, 30)], "its time is over");
     assert_eq!(mine("bob", 9).await, [(4, 20)]);
     let batch = Batch {
-        snoozed: vec![(ann, 5, None), (bob, 4, Some(Micros(40)))],
-        ..Batch::default()
+        inbox: batch::inbox::Batch {
+            snoozed: vec![(ann, 5, None), (bob, 4, Some(Micros(40)))],
+            ..Default::default()
+        },
+        ..Default::default()
     };
     store.append(batch).await.unwrap();
     assert_eq!(mine("ann", 10).await, []);
@@ -290,7 +301,8 @@ async fn load_gives_what_was_written_and_nothing_else(backend: impl Backend) {
         key_id: "k".to_owned(),
         idempotency_key: "once".to_owned(),
         digest: Hash([3; 32]),
-        delivery_id: id,
+        status: 201,
+        body: b"{}".to_vec(),
         created_at: Micros(4),
     };
     let callback = CallbackRow {
@@ -302,39 +314,55 @@ async fn load_gives_what_was_written_and_nothing_else(backend: impl Backend) {
         next_at: Some(Micros(8)),
         last_error: Some("refused".to_owned()),
     };
-    world.batch.buckets.push(bucket.clone());
-    world.batch.idempotency.push(record.clone());
-    world.batch.callbacks.push(callback.clone());
-    world.batch.seen.push(("ann".to_owned(), id));
+    world.batch.kept.buckets.push(bucket.clone());
+    world.batch.kept.idempotency.push(record.clone());
+    world.batch.wake.callbacks.push(callback.clone());
+    world.batch.inbox.seen.push(("ann".to_owned(), id));
     world.commit().await;
 
     let needs = Needs {
-        deliveries: vec![id, Uuid::from_u128(9)],
-        streams: vec!["agent/a0".to_owned(), "agent/none".to_owned()],
-        buckets: vec!["k".to_owned(), "none".to_owned()],
-        idempotency: vec![
-            ("k".to_owned(), "once".to_owned()),
-            ("other".to_owned(), "once".to_owned()),
-        ],
-        callbacks: vec![0, 1],
-        seen: vec![("ann".to_owned(), id), ("bob".to_owned(), id)],
+        wake: batch::wake::Needs {
+            deliveries: vec![id, Uuid::from_u128(9)],
+            lanes: vec![0, 9],
+            callbacks: vec![0, 1],
+        },
+        log: batch::log::Needs {
+            streams: vec!["agent/a0".to_owned(), "agent/none".to_owned()],
+        },
+        kept: batch::kept::Needs {
+            buckets: vec!["k".to_owned(), "none".to_owned()],
+            idempotency: vec![
+                ("k".to_owned(), "once".to_owned()),
+                ("other".to_owned(), "once".to_owned()),
+            ],
+        },
+        inbox: batch::inbox::Needs {
+            seen: vec![("ann".to_owned(), id), ("bob".to_owned(), id)],
+        },
     };
     let loaded = world.store.load(&needs).await.unwrap();
-    assert_eq!(loaded.deliveries.len(), 1);
-    assert_eq!(loaded.deliveries[&id], world.deliveries[0].row);
-    assert_eq!(loaded.streams.len(), 1);
-    assert_eq!(loaded.streams["agent/a0"], world.streams[0]);
-    assert_eq!(loaded.buckets.into_values().collect::<Vec<_>>(), [bucket]);
+    assert_eq!(loaded.wake.deliveries.len(), 1);
+    assert_eq!(loaded.wake.deliveries[&id], world.deliveries[0].row);
+    assert_eq!(loaded.log.streams.len(), 1);
+    assert_eq!(loaded.log.streams["agent/a0"], world.streams[0]);
     assert_eq!(
-        loaded.idempotency.into_values().collect::<Vec<_>>(),
+        loaded.wake.lanes.into_values().collect::<Vec<_>>(),
+        world.lanes
+    );
+    assert_eq!(
+        loaded.kept.buckets.into_values().collect::<Vec<_>>(),
+        [bucket]
+    );
+    assert_eq!(
+        loaded.kept.idempotency.into_values().collect::<Vec<_>>(),
         [record]
     );
     assert_eq!(
-        loaded.callbacks.into_values().collect::<Vec<_>>(),
+        loaded.wake.callbacks.into_values().collect::<Vec<_>>(),
         [callback]
     );
     assert_eq!(
-        loaded.seen.into_iter().collect::<Vec<_>>(),
+        loaded.inbox.seen.into_iter().collect::<Vec<_>>(),
         [("ann".to_owned(), id)]
     );
 }
@@ -351,25 +379,25 @@ async fn append_is_all_or_nothing(backend: impl Backend) {
     world.receive(0, "Two", None);
     let id = world.deliveries[1].row.id;
     let mut batch = world.take_batch();
-    batch.accounts.push(AccountRow {
+    batch.account.accounts.push(AccountRow {
         kind: "user".to_owned(),
         id: "ann".to_owned(),
         body: Some("{}".to_owned()),
     });
-    batch.secrets.push(("s".to_owned(), vec![1]));
-    batch.buckets.push(BucketRow {
+    batch.kept.secrets.push(("s".to_owned(), vec![1]));
+    batch.kept.buckets.push(BucketRow {
         key_id: "k".to_owned(),
         level: 1,
         at: Micros(1),
     });
-    batch.seen.push(("ann".to_owned(), id));
-    batch.erase.push((0, 1_000));
-    batch.subtrees.push(SubtreeRow {
+    batch.inbox.seen.push(("ann".to_owned(), id));
+    batch.wake.erase.push((0, 1_000));
+    batch.log.subtrees.push(SubtreeRow {
         level: 1,
         index: 0,
         hash: Hash([1; 32]),
     });
-    batch.subtrees.push(SubtreeRow {
+    batch.log.subtrees.push(SubtreeRow {
         level: 1,
         index: 0,
         hash: Hash([2; 32]),
@@ -388,12 +416,17 @@ async fn append_is_all_or_nothing(backend: impl Backend) {
     let kept = store.entry(0).await.unwrap().unwrap();
     assert_eq!(kept.parts[0].bytes, b"\"x\"");
     let needs = Needs {
-        buckets: vec!["k".to_owned()],
-        seen: vec![("ann".to_owned(), id)],
+        kept: batch::kept::Needs {
+            buckets: vec!["k".to_owned()],
+            ..Default::default()
+        },
+        inbox: batch::inbox::Needs {
+            seen: vec![("ann".to_owned(), id)],
+        },
         ..Default::default()
     };
     let loaded = store.load(&needs).await.unwrap();
-    assert!(loaded.buckets.is_empty() && loaded.seen.is_empty());
+    assert!(loaded.kept.buckets.is_empty() && loaded.inbox.seen.is_empty());
 }
 
 async fn a_turn_that_another_process_overtook_appends_nothing(backend: impl Backend) {
@@ -402,7 +435,10 @@ async fn a_turn_that_another_process_overtook_appends_nothing(backend: impl Back
     world.commit().await;
     let other = backend.open().await;
     let kept = |text: &str| Batch {
-        secrets: vec![("s".to_owned(), text.into())],
+        kept: batch::kept::Batch {
+            secrets: vec![("s".to_owned(), text.into())],
+            ..Default::default()
+        },
         ..Default::default()
     };
 
@@ -629,7 +665,7 @@ async fn an_inbox_page_looks_through_no_more_than_it_may_and_loses_nothing(backe
         let row = &mut world.deliveries[index].row;
         row.test = index < 2;
         let row = row.clone();
-        world.batch.new_deliveries[index] = row;
+        world.batch.wake.new_deliveries[index] = row;
     }
     world.commit().await;
     let filter = InboxFilter {
@@ -720,7 +756,7 @@ async fn timers_and_callbacks_come_soonest_first(backend: impl Backend) {
             last_error: None,
         };
         owed.push(callback.clone());
-        world.batch.callbacks.push(callback);
+        world.batch.wake.callbacks.push(callback);
     }
     world.commit().await;
     timers.sort_unstable();
@@ -735,11 +771,11 @@ async fn timers_and_callbacks_come_soonest_first(backend: impl Backend) {
     assert_eq!(store.next_callback().await.unwrap(), waiting[0].next_at);
     for now in (0..110_000).step_by(9_000).map(Micros) {
         for limit in [1, 5, 100] {
-            let due: Vec<Uuid> = timers
+            let due: Vec<Due> = timers
                 .iter()
                 .filter(|timer| timer.0 <= now)
                 .take(limit)
-                .map(|timer| timer.1)
+                .map(|timer| Due::Delivery(timer.1))
                 .collect();
             assert_eq!(store.due(now, limit).await.unwrap(), due);
             let due: Vec<CallbackRow> = waiting
@@ -764,7 +800,10 @@ async fn timers_and_callbacks_come_soonest_first(backend: impl Backend) {
     };
     let second = waiting[1].next_at;
     let batch = Batch {
-        callbacks: vec![done],
+        wake: batch::wake::Batch {
+            callbacks: vec![done],
+            ..Default::default()
+        },
         ..Default::default()
     };
     store.append(batch).await.unwrap();
@@ -860,7 +899,7 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
     world.deliveries[erased].row.erased = Erased::All;
     world.change(erased, Some(event));
     let no = world.deliveries[erased].row.no;
-    world.batch.erase.push((no, event));
+    world.batch.wake.erase.push((no, event));
     // What is answered after it, in the same commit, stays.
     let later = world.entry(0, about, &[("feedback", b"\"later answer\"")]);
     world.change(erased, Some(later));
@@ -929,7 +968,7 @@ async fn erased_words_are_no_longer_found_nor_kept_anywhere(backend: impl Backen
             world.deliveries[*index].row.erased = Erased::All;
             world.change(*index, None);
             let no = world.deliveries[*index].row.no;
-            world.batch.erase.push((no, i64::MAX as u64));
+            world.batch.wake.erase.push((no, i64::MAX as u64));
         }
         world.entry(0, Uuid::nil(), &[]);
         world.commit().await;
@@ -1078,7 +1117,21 @@ async fn entries_and_history_come_in_order(backend: impl Backend) {
         .iter()
         .map(|row| (row.no, row.name.clone()))
         .collect();
-    assert_eq!(world.store.stream_names().await.unwrap(), names);
+    for (prefix, found) in [
+        ("", names.len()),
+        ("agent/", names.len()),
+        ("agent/a1", 1),
+        ("agent", names.len()),
+        ("run/", 0),
+        ("b", 0),
+    ] {
+        let mut expected = names.clone();
+        expected.retain(|(_, name)| name.starts_with(prefix));
+        assert_eq!(expected.len(), found, "{prefix}");
+        assert_eq!(world.store.streams(prefix).await.unwrap(), expected);
+    }
+    let next = world.store.next_stream().await.unwrap();
+    assert_eq!(next, names.len() as u64);
     for (no, name) in &names {
         assert_eq!(world.store.stream_number(name).await.unwrap(), Some(*no));
     }
@@ -1092,12 +1145,12 @@ async fn hashes_give_leaves_and_subtrees_by_range(backend: impl Backend) {
     }
     for index in 0..5 {
         let hash = Hash([index as u8; 32]);
-        world.batch.subtrees.push(SubtreeRow {
+        world.batch.log.subtrees.push(SubtreeRow {
             level: 1,
             index,
             hash,
         });
-        world.batch.subtrees.push(SubtreeRow {
+        world.batch.log.subtrees.push(SubtreeRow {
             level: 2,
             index,
             hash: Hash([99; 32]),
@@ -1131,29 +1184,41 @@ async fn accounts_secrets_buckets_marks_and_records_replace_and_go(backend: impl
         key_id: "k".to_owned(),
         idempotency_key: number.to_string(),
         digest: Hash([0; 32]),
-        delivery_id: Uuid::from_u128(1),
+        status: 201,
+        body: Vec::new(),
         created_at: Micros(number),
     };
     let first = Batch {
-        accounts: vec![account("ann", Some("1")), account("bob", Some("1"))],
-        secrets: vec![("s".to_owned(), vec![1])],
-        buckets: vec![BucketRow {
-            key_id: "k".to_owned(),
-            level: 1,
-            at: Micros(1),
-        }],
-        idempotency: (0..2500).map(record).collect(),
+        account: batch::account::Batch {
+            accounts: vec![account("ann", Some("1")), account("bob", Some("1"))],
+            ..Default::default()
+        },
+        kept: batch::kept::Batch {
+            secrets: vec![("s".to_owned(), vec![1])],
+            buckets: vec![BucketRow {
+                key_id: "k".to_owned(),
+                level: 1,
+                at: Micros(1),
+            }],
+            idempotency: (0..2500).map(record).collect(),
+        },
         ..Default::default()
     };
     store.append(first).await.unwrap();
     let second = Batch {
-        accounts: vec![account("ann", Some("2")), account("bob", None)],
-        secrets: vec![("s".to_owned(), vec![2])],
-        buckets: vec![BucketRow {
-            key_id: "k".to_owned(),
-            level: 2,
-            at: Micros(2),
-        }],
+        account: batch::account::Batch {
+            accounts: vec![account("ann", Some("2")), account("bob", None)],
+            ..Default::default()
+        },
+        kept: batch::kept::Batch {
+            secrets: vec![("s".to_owned(), vec![2])],
+            buckets: vec![BucketRow {
+                key_id: "k".to_owned(),
+                level: 2,
+                at: Micros(2),
+            }],
+            ..Default::default()
+        },
         ..Default::default()
     };
     store.append(second).await.unwrap();
@@ -1161,17 +1226,19 @@ async fn accounts_secrets_buckets_marks_and_records_replace_and_go(backend: impl
     assert_eq!(store.secret("s").await.unwrap(), Some(vec![2]));
     let pair = |number: i64| ("k".to_owned(), number.to_string());
     let needs = Needs {
-        buckets: vec!["k".to_owned()],
-        idempotency: (0..2500).map(pair).collect(),
+        kept: batch::kept::Needs {
+            buckets: vec!["k".to_owned()],
+            idempotency: (0..2500).map(pair).collect(),
+        },
         ..Default::default()
     };
     let loaded = store.load(&needs).await.unwrap();
-    assert_eq!(loaded.buckets["k"].level, 2);
-    assert_eq!(loaded.idempotency.len(), 2500);
+    assert_eq!(loaded.kept.buckets["k"].level, 2);
+    assert_eq!(loaded.kept.idempotency.len(), 2500);
 
     // Old records go, in steps if they are many, and no younger one with them.
     while store.forget_idempotency(Micros(2400)).await.unwrap() {}
-    let left = store.load(&needs).await.unwrap().idempotency;
+    let left = store.load(&needs).await.unwrap().kept.idempotency;
     assert_eq!(left.len(), 100);
     assert!(left.contains_key(&pair(2400)) && !left.contains_key(&pair(2399)));
 }
@@ -1182,7 +1249,11 @@ async fn a_backup_is_what_was_committed_when_it_was_made(backend: impl Backend) 
         let index = world.receive(0, "Before", Some(b"\"details\""));
         world.answer(index, 1, Some(b"\"yes\""));
     }
-    world.batch.secrets.push(("webhook/a".to_owned(), vec![5]));
+    world
+        .batch
+        .kept
+        .secrets
+        .push(("webhook/a".to_owned(), vec![5]));
     world.commit().await;
     let digests = world.store.view_digests().await.unwrap();
     let file = backend.backup_file();
@@ -1248,7 +1319,7 @@ async fn digests_change_with_any_view_and_come_back_after_a_rebuild(backend: imp
     };
     world.store.clear_views().await.unwrap();
     let cleared = world.store.view_digests().await.unwrap();
-    assert_eq!(differing(&cleared), ["streams", "deliveries", "history"]);
+    assert_eq!(differing(&cleared), ["lanes", "deliveries", "history"]);
     assert_eq!(
         world
             .store
@@ -1265,9 +1336,12 @@ async fn digests_change_with_any_view_and_come_back_after_a_rebuild(backend: imp
     // The same rows again give the same digests, in whatever order they came.
     let known = &world.deliveries[0];
     let batch = Batch {
-        streams: world.streams.clone(),
-        new_deliveries: vec![known.row.clone()],
-        history: vec![(known.row.no, known.history[0])],
+        wake: batch::wake::Batch {
+            lanes: world.lanes.clone(),
+            new_deliveries: vec![known.row.clone()],
+            history: vec![(known.row.no, known.history[0])],
+            ..Default::default()
+        },
         ..Default::default()
     };
     world.store.append(batch).await.unwrap();
@@ -1279,7 +1353,10 @@ async fn digests_change_with_any_view_and_come_back_after_a_rebuild(backend: imp
     let mut row = known.row.clone();
     row.timed_out = true;
     let batch = Batch {
-        changed_deliveries: vec![row],
+        wake: batch::wake::Batch {
+            changed_deliveries: vec![row],
+            ..Default::default()
+        },
         ..Default::default()
     };
     world.store.append(batch).await.unwrap();
@@ -1288,12 +1365,18 @@ async fn digests_change_with_any_view_and_come_back_after_a_rebuild(backend: imp
         ["deliveries"]
     );
     let batch = Batch {
-        accounts: vec![AccountRow {
-            kind: "a".into(),
-            id: "b".into(),
-            body: Some("c".into()),
-        }],
-        blocks: [((0, 0, 0), 1)].into(),
+        account: batch::account::Batch {
+            accounts: vec![AccountRow {
+                kind: "a".into(),
+                id: "b".into(),
+                body: Some("c".into()),
+            }],
+            ..Default::default()
+        },
+        wake: batch::wake::Batch {
+            blocks: [((0, 0, 0), 1)].into(),
+            ..Default::default()
+        },
         ..Default::default()
     };
     world.store.append(batch).await.unwrap();
@@ -1386,7 +1469,7 @@ async fn a_boundary_that_was_removed_is_named_and_put_back_and_loses_no_delivery
     while world.store.index_some(16).await.unwrap() {}
     let ids: Vec<Uuid> = world.deliveries.iter().map(|known| known.row.id).collect();
     drop(world);
-    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    let data = rusqlite::Connection::open(backend.0.path().join("wakeful.db")).unwrap();
     data.execute_batch(
         "INSERT INTO ids SELECT id, no FROM deliveries ORDER BY no LIMIT 1;
          DELETE FROM settled; DELETE FROM indexed;",
@@ -1436,7 +1519,7 @@ async fn erasing_leaves_no_word_behind_though_the_mark_of_it_was_removed() {
     assert_eq!(said_of(world.store.as_ref(), &["detailed"]).await, [""; 0]);
 
     let second = world.deliveries[secret[1]].row.no;
-    let data = rusqlite::Connection::open(backend.0.path().join(store::FILE)).unwrap();
+    let data = rusqlite::Connection::open(backend.0.path().join("wakeful.db")).unwrap();
     let remove = "DELETE FROM detailed WHERE no = ?1";
     assert_eq!(data.execute(remove, [second as i64]).unwrap(), 1);
     let wrong = said_of(world.store.as_ref(), &["detailed"]).await;
@@ -1446,7 +1529,7 @@ async fn erasing_leaves_no_word_behind_though_the_mark_of_it_was_removed() {
         world.deliveries[index].row.erased = Erased::All;
         world.change(index, None);
         let no = world.deliveries[index].row.no;
-        world.batch.erase.push((no, i64::MAX as u64));
+        world.batch.wake.erase.push((no, i64::MAX as u64));
     }
     world.entry(0, Uuid::nil(), &[]);
     world.commit().await;

@@ -21,20 +21,21 @@ async fn fill(store: &dyn Store) {
     let mut batch = Batch::default();
     for (number, name) in (1_u8..).zip(["ann", "bob"]) {
         let delivery = id(number.into());
-        batch.secrets.push((name.to_owned(), vec![number]));
-        batch.buckets.push(BucketRow {
+        batch.kept.secrets.push((name.to_owned(), vec![number]));
+        batch.kept.buckets.push(BucketRow {
             key_id: name.to_owned(),
             level: number.into(),
             at: Micros(5),
         });
-        batch.idempotency.push(IdempotencyRow {
+        batch.kept.idempotency.push(IdempotencyRow {
             key_id: name.to_owned(),
             idempotency_key: "k".to_owned(),
             digest: Hash([number; 32]),
-            delivery_id: delivery,
+            status: 201,
+            body: vec![number],
             created_at: Micros(5),
         });
-        batch.callbacks.push(CallbackRow {
+        batch.wake.callbacks.push(CallbackRow {
             no: number.into(),
             delivery_id: delivery,
             webhook_id: name.to_owned(),
@@ -43,8 +44,9 @@ async fn fill(store: &dyn Store) {
             next_at: Some(Micros(number.into())),
             last_error: None,
         });
-        batch.seen.push((name.to_owned(), delivery));
+        batch.inbox.seen.push((name.to_owned(), delivery));
         batch
+            .inbox
             .snoozed
             .push((name.to_owned(), number.into(), Some(Micros(100))));
     }
@@ -52,18 +54,25 @@ async fn fill(store: &dyn Store) {
 }
 
 fn database(directory: &Path) -> rusqlite::Connection {
-    rusqlite::Connection::open(directory.join(FILE)).unwrap()
+    rusqlite::Connection::open(directory.join("wakeful.db")).unwrap()
 }
 
 async fn loaded(store: &dyn Store) -> Loaded {
     let needs = Needs {
-        buckets: vec!["ann".to_owned(), "bob".to_owned()],
-        idempotency: vec![
-            ("ann".to_owned(), "k".to_owned()),
-            ("bob".to_owned(), "k".to_owned()),
-        ],
-        callbacks: vec![1, 2],
-        seen: vec![("ann".to_owned(), id(1)), ("bob".to_owned(), id(2))],
+        kept: batch::kept::Needs {
+            buckets: vec!["ann".to_owned(), "bob".to_owned()],
+            idempotency: vec![
+                ("ann".to_owned(), "k".to_owned()),
+                ("bob".to_owned(), "k".to_owned()),
+            ],
+        },
+        wake: batch::wake::Needs {
+            callbacks: vec![1, 2],
+            ..Default::default()
+        },
+        inbox: batch::inbox::Needs {
+            seen: vec![("ann".to_owned(), id(1)), ("bob".to_owned(), id(2))],
+        },
         ..Default::default()
     };
     store.load(&needs).await.unwrap()
@@ -72,15 +81,15 @@ async fn loaded(store: &dyn Store) -> Loaded {
 #[tokio::test]
 async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), &seal()).await.unwrap();
+    let store = open(&directory.path().into(), &seal()).await.unwrap();
     fill(store.as_ref()).await;
     let whole = loaded(store.as_ref()).await;
     let counts = |loaded: &Loaded| {
         [
-            loaded.buckets.len(),
-            loaded.idempotency.len(),
-            loaded.callbacks.len(),
-            loaded.seen.len(),
+            loaded.kept.buckets.len(),
+            loaded.kept.idempotency.len(),
+            loaded.wake.callbacks.len(),
+            loaded.inbox.seen.len(),
         ]
     };
     assert_eq!(counts(&whole), [2, 2, 2, 2]);
@@ -93,7 +102,7 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
     database(directory.path())
         .execute_batch(
             "UPDATE buckets SET level = 2 WHERE key_id = 'ann';
-             UPDATE idempotency SET delivery_id = (SELECT delivery_id FROM idempotency
+             UPDATE idempotency SET body = (SELECT body FROM idempotency
                  WHERE key_id = 'bob') WHERE key_id = 'ann';
              UPDATE callbacks SET delivery_id = (SELECT delivery_id FROM callbacks WHERE no = 2)
                  WHERE no = 1;
@@ -104,7 +113,7 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
         .unwrap();
     let left = loaded(store.as_ref()).await;
     assert_eq!(counts(&left), [1, 1, 1, 2]);
-    assert!(left.buckets.contains_key("bob") && left.callbacks.contains_key(&2));
+    assert!(left.kept.buckets.contains_key("bob") && left.wake.callbacks.contains_key(&2));
     assert!(store.snoozed("ann", Micros(1), 9).await.unwrap().is_empty());
     assert_eq!(store.callbacks_due(Micros(9), 9).await.unwrap().len(), 1);
     assert_eq!(store.next_callback().await.unwrap(), Some(Micros(2)));
@@ -129,16 +138,16 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
 #[tokio::test]
 async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
     let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path(), &seal()).await.unwrap();
+    let store = open(&directory.path().into(), &seal()).await.unwrap();
     fill(store.as_ref()).await;
     drop(store);
-    let other = open(directory.path(), &RowSeal::new(&[8; 32])).await;
+    let other = open(&directory.path().into(), &RowSeal::new(&[8; 32])).await;
     assert!(matches!(other, Err(Error::OtherSeal)), "{other:?}");
     database(directory.path())
         .execute_batch("UPDATE row_seal SET proof = zeroblob(16)")
         .unwrap();
-    drop(open(directory.path(), &seal()).await.unwrap());
-    let store = open_read_only(directory.path(), Some(&seal())).unwrap();
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
+    let store = open_read_only(&directory.path().into(), Some(&seal())).unwrap();
     let wrong = store.check_rows().await.unwrap().wrong;
     assert!(
         !wrong.iter().any(|wrong| wrong.contains("row_seal")),
@@ -146,14 +155,14 @@ async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
     );
     // With the rows sealed anew, the other key is the one.
     drop(store);
-    reseal(directory.path(), &RowSeal::new(&[8; 32])).unwrap();
+    reseal(&directory.path().into(), &RowSeal::new(&[8; 32])).unwrap();
     assert!(
-        open(directory.path(), &RowSeal::new(&[8; 32]))
+        open(&directory.path().into(), &RowSeal::new(&[8; 32]))
             .await
             .is_ok()
     );
     assert!(matches!(
-        open(directory.path(), &seal()).await,
+        open(&directory.path().into(), &seal()).await,
         Err(Error::OtherSeal)
     ));
 }
@@ -161,18 +170,18 @@ async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
 #[tokio::test]
 async fn code_in_the_database_is_removed_and_another_table_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    drop(open(directory.path(), &seal()).await.unwrap());
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
     let database = database(directory.path());
     let trigger = "CREATE TRIGGER eve AFTER INSERT ON seen BEGIN DELETE FROM secrets; END";
     database.execute_batch(trigger).unwrap();
-    let store = open_read_only(directory.path(), None).unwrap();
+    let store = open_read_only(&directory.path().into(), None).unwrap();
     let wrong = store.check_rows().await.unwrap().wrong;
     assert!(
         wrong.iter().any(|wrong| wrong.contains("trigger eve")),
         "{wrong:?}"
     );
     drop(store);
-    drop(open(directory.path(), &seal()).await.unwrap());
+    drop(open(&directory.path().into(), &seal()).await.unwrap());
     let left: i64 = database
         .query_row(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'",
@@ -182,6 +191,6 @@ async fn code_in_the_database_is_removed_and_another_table_is_refused() {
         .unwrap();
     assert_eq!(left, 0);
     database.execute_batch("CREATE TABLE eve (a)").unwrap();
-    let refused = open(directory.path(), &seal()).await;
+    let refused = open(&directory.path().into(), &seal()).await;
     assert!(matches!(refused, Err(Error::Damaged(_))), "{refused:?}");
 }

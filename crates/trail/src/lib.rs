@@ -9,6 +9,7 @@
 //! Nothing here reads a file, a clock or a random source. The bytes are fixed
 //! in `docs/trail-format.md`.
 
+pub mod breaks;
 pub mod canonical;
 pub mod checkpoint;
 mod cursor;

@@ -15,10 +15,13 @@ pub enum Stream {
 }
 
 const ADMIN: &str = "admin";
-const ACCOUNT: &str = "account/";
-const AGENT: &str = "agent/";
 
 impl Stream {
+    /// How the names of the streams of people begin.
+    pub const ACCOUNT: &str = "account/";
+    /// How the names of the streams of agents begin.
+    pub const AGENT: &str = "agent/";
+
     pub fn account(name: &str) -> Stream {
         Stream::Account(name.to_owned())
     }
@@ -32,22 +35,22 @@ impl Stream {
         match name {
             ADMIN => Some(Stream::Admin),
             _ => None
-                .or_else(|| name.strip_prefix(ACCOUNT).map(Stream::account))
-                .or_else(|| name.strip_prefix(AGENT).map(Stream::agent)),
+                .or_else(|| name.strip_prefix(Stream::ACCOUNT).map(Stream::account))
+                .or_else(|| name.strip_prefix(Stream::AGENT).map(Stream::agent)),
         }
     }
 
     /// The agent on whose stream something stands, by the stream's name.
     pub fn agent_of(name: &str) -> Option<&str> {
-        name.strip_prefix(AGENT)
+        name.strip_prefix(Stream::AGENT)
     }
 
     /// Its name in headers and in the store.
     pub fn name(&self) -> Cow<'static, str> {
         match self {
             Stream::Admin => Cow::Borrowed(ADMIN),
-            Stream::Account(name) => Cow::Owned([ACCOUNT, name].concat()),
-            Stream::Agent(agent_id) => Cow::Owned([AGENT, agent_id].concat()),
+            Stream::Account(name) => Cow::Owned([Stream::ACCOUNT, name].concat()),
+            Stream::Agent(agent_id) => Cow::Owned([Stream::AGENT, agent_id].concat()),
         }
     }
 }

@@ -69,12 +69,19 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// The HTTP status that it is sent with.
+    pub const STATUS: u16 = 201;
+
     pub fn new(delivery_id: Uuid, created_at: Micros) -> Receipt {
         Receipt {
             delivery_id,
             status: "received",
             created_at,
         }
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("an id and a time can be written as JSON")
     }
 }
 

@@ -44,7 +44,19 @@ pub enum Connection {
 }
 
 pub fn directory(place: &Place) -> Result<PathBuf> {
-    place.data.clone().map_or_else(house::default_directory, Ok)
+    match &place.data {
+        Some(data) => named_directory(data),
+        None => house::default_directory(),
+    }
+}
+
+/// The data directory by its path or by the name of the store in it.
+pub fn named_directory(data: &Path) -> Result<PathBuf> {
+    let Some(name) = data.to_str() else {
+        return Ok(data.to_owned());
+    };
+    let location: store::Location = name.parse()?;
+    Ok(location.directory().to_owned())
 }
 
 /// The data directory, for a command that works on it and asks no server.
@@ -62,15 +74,15 @@ pub fn own_directory(place: &Place, command: &str) -> Result<PathBuf> {
 /// Whether there is a database in a directory. One that cannot be looked into,
 /// or that has lost it, is said to be so.
 fn has_data(directory: &Path) -> Result<bool> {
-    let file = directory.join(store::FILE);
-    let found = file
-        .try_exists()
+    let location = store::Location::from(directory);
+    let found = location
+        .exists()
         .with_context(|| format!("could not look into {}", directory.display()))?;
     if !found && directory.join(engine::keys::DIRECTORY).exists() {
         bail!(
             "{} is missing, and its keys are here: put it back, or bring a backup with \
              `wakeful restore`",
-            file.display()
+            location.database().display()
         );
     }
     Ok(found)

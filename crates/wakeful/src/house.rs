@@ -13,7 +13,7 @@ use engine::{
     Clock, Engine, Keys, Setup, Vault,
     keys::{self, Seed},
 };
-use store::RowSeal;
+use store::{Location, RowSeal};
 use trail::{VerifierKey, rotation::Rotation};
 
 /// How long a command that has the directory to itself waits for its own readers
@@ -95,18 +95,18 @@ pub fn body_vault(file: Option<&Path>) -> Result<Vault> {
 /// Before anything is written, [`engine::reached::check`] must find that the
 /// data reach as far as they were signed; starting an engine does that.
 pub async fn setup(directory: &Path, body_key: Option<&Path>) -> Result<Setup> {
-    let size = std::fs::metadata(directory.join(store::FILE)).map_or(0, |file| file.len());
-    if size == 0 {
+    let location = Location::from(directory);
+    if location.is_empty() {
         // Opening it would remove a write-ahead log that belongs to it.
         refuse_second_log(directory)?;
     }
     // Only data that nothing was written to yet may get new keys.
     let seal_key = directory.join(keys::DIRECTORY).join(keys::SEAL_KEY);
-    if !seal_key.exists() && has_log(directory) {
+    if !seal_key.exists() && location.has_log().unwrap_or(true) {
         return Err(needed(&seal_key));
     }
     let seal = keys::open_seal(directory).context("could not open the keys")?;
-    let store = store::open(directory, &seal.row_seal())
+    let store = store::open(&location, &seal.row_seal())
         .await
         .context("could not open the data")?;
     finish_rotation(directory, store.as_ref()).await?;
@@ -135,23 +135,18 @@ fn needed(file: &Path) -> anyhow::Error {
 /// signed, and nothing in the database, a log was lost.
 fn refuse_second_log(directory: &Path) -> Result<()> {
     let key = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
-    let head = directory.join(store::HEAD_FILE);
-    let is_filled = |file: &Path| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
-    if let Some(file) = [key, head].into_iter().find(|file| is_filled(file)) {
+    let key = Some(key).filter(|key| std::fs::metadata(key).is_ok_and(|key| key.len() > 0));
+    let location = Location::from(directory);
+    if let Some(file) = key.or_else(|| location.remembered_head()) {
         bail!(
             "{} is here, but {} is missing or empty: its log was lost, and no other one begins in \
              its place. Put the database back, with its -wal file, or bring a backup with \
              `wakeful restore`; or use another directory",
             file.display(),
-            directory.join(store::FILE).display()
+            location.database().display()
         );
     }
     Ok(())
-}
-
-/// Whether a data directory may hold a log already.
-fn has_log(directory: &Path) -> bool {
-    directory.join(store::FILE).exists() && store::has_log(directory).unwrap_or(true)
 }
 
 /// The key of rows in a data directory, if it is there and can be read.

@@ -818,3 +818,24 @@ fn a_key_that_is_refused_for_want_of_data_makes_none() {
     );
     assert!(!data.exists());
 }
+
+#[test]
+fn the_data_may_be_named_as_a_store_and_an_unknown_one_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = |data: &str| {
+        let data = std::path::Path::new(data);
+        harness::wakeful(data, &["user", "create", "ann"], &[])
+    };
+    let directory = scratch.path().join("data");
+    let made = run(&format!("sqlite:{}", directory.display()));
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    assert!(directory.join("keys").exists());
+    let refused = run("postgres://db/wakeful");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("postgres:") && said.contains("sqlite:/path"),
+        "{said}"
+    );
+    assert!(!std::path::Path::new("postgres:").exists());
+}

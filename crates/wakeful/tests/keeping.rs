@@ -66,7 +66,7 @@ impl Days {
         let keys = Keys::open(directory.path()).unwrap();
         let clock = Arc::clone(&now);
         let setup = Setup {
-            store: store::open(directory.path(), &keys.seal.row_seal())
+            store: store::open(&directory.path().into(), &keys.seal.row_seal())
                 .await
                 .unwrap(),
             vault: Vault::new(&keys.seal, &[]),

@@ -5,8 +5,13 @@ mod harness;
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
+use engine::{
+    Clock, Engine, Keys, Reply, Setup, Vault,
+    command::{Deliver, Wake},
+};
 use harness::{House, wakeful};
 use serde_json::{Value, json};
+use trail::{Hash, Micros};
 
 const ANN: &str = "wl_fkWhpPtfi0YMFmaaz4_ETBCfRSiw-WtILkuC2CVXRDQ";
 const WRITER: &str = "wk_live_hJqxMAy7pTyM5Pzuje-mxCBkBtKShTLqirO-WzxlbtE";
@@ -191,4 +196,74 @@ async fn data_of_the_version_before_turns_opens_migrates_verifies_and_serves() {
     assert_eq!(verify(house.data())["verified"], true);
     let rebuilt = house.json(&["trail", "rebuild"]);
     assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+}
+
+#[tokio::test]
+async fn data_of_the_version_before_rooms_opens_migrates_verifies_and_serves() {
+    const ANN: &str = "wl_zI8viVfoh9AhyrncrjZKy_gQTwXURP_LUAfZtRSvYKg";
+    const WRITER: &str = "wk_live_CWxmRpiDSxjnI9b-6D0zmxWKHGlfVM5jWc1YY10nAxA";
+    const REDIRECTED: &str = "e14eed1e-7a30-4dd6-a487-2478c8e3c35b";
+    const ERASED: &str = "07b57a4a-32bb-4107-9868-342b8bfdc224";
+    const WAITS: &str = "973bdd70-f535-46d2-926e-5b9c42ef774e";
+    const HELD: &str = "a7ae3218-3b08-4c72-8310-fa45fc8e7114";
+    let mut house = moved_in("schema-7");
+    // Before anything is migrated, too.
+    assert_eq!(verify(house.data())["entries"], 19);
+    house.serve().await;
+    let told = house.response(WRITER, REDIRECTED).await;
+    assert_eq!(
+        (&told["feedback"], &told["edited_content"]),
+        (&json!("Shorter."), &json!({ "n": 1 }))
+    );
+    assert_eq!(house.response(WRITER, ERASED).await["content_erased"], true);
+    assert_eq!(house.answer(WRITER, HELD).await["status"], "rejected");
+    let answer = house
+        .respond(ANN, WAITS, json!({ "status": "approved" }))
+        .await;
+    assert_eq!(answer.status, 200);
+    // Numbers in lanes go on where they were.
+    house
+        .deliver(WRITER, "writer", json!({ "headline": "New" }))
+        .await;
+    let swept = house
+        .get("/wake/v1/responses?agent_id=writer&limit=1", WRITER)
+        .await
+        .json();
+    assert_eq!(swept["total"], 5, "{swept}");
+    house.stop();
+    assert_eq!(verify(house.data())["verified"], true);
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+}
+
+/// While its day lasts: the clock stands where the data were made.
+#[tokio::test]
+async fn a_request_that_an_earlier_version_answered_is_answered_with_the_same_bytes() {
+    const ANSWERED: &str = r#"{"delivery_id":"973bdd70-f535-46d2-926e-5b9c42ef774e","status":"received","created_at":"2026-11-18T13:19:03.432117Z"}"#;
+    const BODY: &str = r#"{"agent_id":"writer","provider":"test","type":"question","headline":"waits","summary":"waits","details":"all of waits"}"#;
+    let house = moved_in("schema-7");
+    let keys = Keys::open(house.data()).unwrap();
+    let seal = keys.seal.row_seal();
+    let engine = Engine::start(Setup {
+        store: store::open(&house.data().into(), &seal).await.unwrap(),
+        vault: Vault::new(&keys.seal, &[]),
+        keys,
+        clock: Clock::new(|| Micros(1_795_008_000_000_000)),
+    });
+    let engine = engine.await.unwrap();
+    let again = Wake::Deliver(Deliver {
+        key_id: "key_435c8edffd1d".to_owned(),
+        delivery: wake::NewDelivery::parse(BODY.as_bytes(), 1 << 20).unwrap(),
+        idempotency: Some((
+            "waits".to_owned(),
+            Hash::of("wakeful/body/1", &[BODY.as_bytes()]),
+        )),
+    });
+    let answered = engine.submit(again).await.unwrap();
+    let same = Reply::Repeated {
+        status: 201,
+        body: ANSWERED.as_bytes().to_vec(),
+    };
+    assert_eq!(answered, same);
+    engine.stop().await;
 }

@@ -80,7 +80,7 @@ fn enter_by_password(
     command: &account::Command,
 ) -> Result<Reply, Refusal> {
     let secret = password_name(name);
-    let mut staged = stage.changes.secrets.iter();
+    let mut staged = stage.kept.secrets.iter();
     let is_replaced = staged.any(|(changed, _)| *changed == secret)
         || stage.shared.replaced.is_since(&secret, read_at);
     match is_replaced {
@@ -128,7 +128,7 @@ fn set_password(
         };
         enter(stage, &command)?;
     }
-    stage.changes.secrets.push((secret, sealed));
+    stage.kept.secrets.push((secret, sealed));
     Ok(Reply::Done)
 }
 
@@ -137,7 +137,7 @@ pub const SIGN_IN_TRIES: &str = "sign-in/tries";
 
 fn keep_tries(stage: &mut Stage<'_>, sealed: Vec<u8>) -> Result<Reply, Refusal> {
     let name = SIGN_IN_TRIES.to_owned();
-    stage.changes.secrets.push((name, sealed));
+    stage.kept.secrets.push((name, sealed));
     Ok(Reply::Done)
 }
 
@@ -168,7 +168,7 @@ fn set_secret(
 ) -> Result<Reply, Refusal> {
     let name = secret_name(&agent_id);
     administer(stage, actor, &account::Command::RecordSecret { agent_id })?;
-    stage.changes.secrets.push((name, sealed));
+    stage.kept.secrets.push((name, sealed));
     Ok(Reply::Done)
 }
 
@@ -191,7 +191,7 @@ fn set_device_token(
     sealed: Vec<u8>,
 ) -> Result<Reply, Refusal> {
     enter(stage, command)?;
-    stage.changes.secrets.push((device_name(agent_id), sealed));
+    stage.kept.secrets.push((device_name(agent_id), sealed));
     Ok(Reply::Done)
 }
 
@@ -209,7 +209,7 @@ fn remove_agent(
         false => administer(stage, actor, &command)?,
     };
     // An empty value marks the secret as deleted.
-    stage.changes.secrets.push((name, Vec::new()));
+    stage.kept.secrets.push((name, Vec::new()));
     Ok(Reply::Done)
 }
 

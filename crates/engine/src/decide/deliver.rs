@@ -5,6 +5,7 @@ use store::{IdempotencyRow, Needs};
 use trail::Stream;
 use wake::{
     limits,
+    response::Receipt,
     webhook::{CallbackUrl, HostPattern},
 };
 
@@ -21,11 +22,13 @@ pub fn needs(core: &Core, deliver: &Deliver, needs: &mut Needs) {
     if let Some(key) = core.accounts.keys.get(&deliver.key_id) {
         need_stream(core, &Stream::agent(&key.agent_id), needs);
     }
-    if !core.buckets.contains_key(&deliver.key_id) && !needs.buckets.contains(&deliver.key_id) {
-        needs.buckets.push(deliver.key_id.clone());
+    if !core.buckets.contains_key(&deliver.key_id) && !needs.kept.buckets.contains(&deliver.key_id)
+    {
+        needs.kept.buckets.push(deliver.key_id.clone());
     }
     if let Some((idempotency_key, _)) = &deliver.idempotency {
         needs
+            .kept
             .idempotency
             .push((deliver.key_id.clone(), idempotency_key.clone()));
     }
@@ -78,14 +81,14 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
             key_id,
             idempotency_key,
             digest,
-            delivery_id,
+            status: Receipt::STATUS,
+            body: Receipt::new(delivery_id, created_at).to_bytes(),
             created_at,
         });
     }
     Ok(Reply::Received {
         delivery_id,
         created_at,
-        repeated: false,
     })
 }
 
@@ -106,10 +109,9 @@ fn repeated(
         return Ok(None);
     }
     match row.digest == *digest {
-        true => Ok(Some(Reply::Received {
-            delivery_id: row.delivery_id,
-            created_at: row.created_at,
-            repeated: true,
+        true => Ok(Some(Reply::Repeated {
+            status: row.status,
+            body: row.body.clone(),
         })),
         false => Err(Refusal::IdempotencyMismatch),
     }

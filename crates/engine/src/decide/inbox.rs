@@ -11,19 +11,20 @@ use crate::{
     breaks::{self, Break},
     command::{Inbox, Reply},
     decide::callback,
+    log::Unsealed,
     project,
     refusal::Refusal,
-    stage::{Stage, Unsealed},
+    stage::Stage,
 };
 
 pub fn needs(command: &Inbox, needs: &mut Needs) {
     match command {
         Inbox::Respond { delivery_id, .. }
         | Inbox::Undo { delivery_id, .. }
-        | Inbox::Snooze { delivery_id, .. } => needs.deliveries.push(*delivery_id),
+        | Inbox::Snooze { delivery_id, .. } => needs.wake.deliveries.push(*delivery_id),
         Inbox::See { name, delivery_id } => {
-            needs.deliveries.push(*delivery_id);
-            needs.seen.push((name.clone(), *delivery_id));
+            needs.wake.deliveries.push(*delivery_id);
+            needs.inbox.seen.push((name.clone(), *delivery_id));
         }
     }
 }
@@ -130,11 +131,9 @@ fn texts(answer: Answer) -> Vec<(&'static str, Vec<u8>)> {
 
 /// The effects of a final answer: whoever polls is woken, a callback is owed.
 fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
-    stage.answered.push(row.id);
-    if row.callback.is_some() {
-        let owed = callback::owed(position, row.id, stage.now);
-        stage.changes.callbacks.push(owed);
-    }
+    let owed = row.callback.as_ref();
+    let owed = owed.map(|_| callback::owed(position, row.id, stage.now));
+    stage.answered(row.id, owed);
 }
 
 fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
@@ -166,7 +165,7 @@ fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, 
     let stream = stage.stream_of(row.stream);
     let actor = Actor::person(&name);
     stage.record(&stream, &actor, inbox::Event::from(seen), Vec::new())?;
-    stage.changes.seen.push((name, delivery_id));
+    stage.inbox.batch.seen.push((name, delivery_id));
     Ok(Reply::Done)
 }
 
@@ -179,7 +178,7 @@ fn snooze(
 ) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
     let row = delivery(stage, delivery_id)?;
-    stage.changes.snoozed.push((name, row.no, until));
+    stage.inbox.batch.snoozed.push((name, row.no, until));
     Ok(Reply::Done)
 }
 

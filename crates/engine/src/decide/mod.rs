@@ -19,8 +19,9 @@ use trail::Stream;
 use crate::{
     command::{Command, Reply},
     core::Core,
+    log::Unsealed,
     refusal::Refusal,
-    stage::{Stage, Unsealed},
+    stage::Stage,
 };
 
 impl From<Unsealed> for Refusal {
@@ -39,10 +40,20 @@ pub fn needs(core: &Core, command: &Command, needs: &mut Needs) {
     }
 }
 
+/// The end of a stream, and an agent's lanes.
 pub fn need_stream(core: &Core, stream: &Stream, needs: &mut Needs) {
     let name = stream.name();
-    if !core.streams.contains_key(&*name) && !needs.streams.iter().any(|needed| *needed == name) {
-        needs.streams.push(name.into_owned());
+    let streams = &mut needs.log.streams;
+    if !core.log.streams.contains_key(&*name) && !streams.iter().any(|needed| *needed == name) {
+        streams.push(name.into_owned());
+    }
+    let lanes = &mut needs.wake.lanes;
+    if let Stream::Agent(agent_id) = stream
+        && let Some(no) = core.agents.stream(agent_id)
+        && !core.lanes.contains_key(&no)
+        && !lanes.contains(&no)
+    {
+        lanes.push(no);
     }
 }
 

@@ -14,21 +14,21 @@ pub fn needs(core: &Core, command: &Wake, needs: &mut Needs) {
     match command {
         Wake::Deliver(command) => deliver::needs(core, command, needs),
         Wake::RecordAttempt(attempt) => {
-            needs.callbacks.push(attempt.callback);
-            needs.deliveries.push(attempt.delivery_id);
+            needs.wake.callbacks.push(attempt.callback);
+            needs.wake.deliveries.push(attempt.delivery_id);
         }
         Wake::ReplayCallback {
             callback,
             delivery_id,
             ..
         } => {
-            needs.callbacks.push(*callback);
-            needs.deliveries.push(*delivery_id);
+            needs.wake.callbacks.push(*callback);
+            needs.wake.deliveries.push(*delivery_id);
         }
         Wake::EraseNow { delivery_id, .. } | Wake::Expire { delivery_id } => {
-            needs.deliveries.push(*delivery_id);
+            needs.wake.deliveries.push(*delivery_id);
         }
-        Wake::Erase { delivery_ids, .. } => needs.deliveries.extend(delivery_ids),
+        Wake::Erase { delivery_ids, .. } => needs.wake.deliveries.extend(delivery_ids),
     }
 }
 

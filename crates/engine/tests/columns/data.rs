@@ -11,7 +11,7 @@ pub struct Data(pub Connection);
 
 impl Data {
     pub fn open(directory: &Path) -> Data {
-        Data(Connection::open(directory.join(store::FILE)).unwrap())
+        Data(Connection::open(directory.join("wakeful.db")).unwrap())
     }
 
     /// All tables with their columns, apart from the full-text index, whose words

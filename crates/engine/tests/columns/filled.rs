@@ -40,7 +40,7 @@ impl Filled {
     pub fn copy(&self) -> TempDir {
         let to = tempfile::tempdir().unwrap();
         std::fs::create_dir(to.path().join("keys")).unwrap();
-        for file in [store::FILE, "keys/trail.key", "keys/seal.key"] {
+        for file in ["wakeful.db", "keys/trail.key", "keys/seal.key"] {
             std::fs::copy(self.path().join(file), to.path().join(file)).unwrap();
         }
         to
@@ -138,7 +138,7 @@ pub async fn data() -> Filled {
     let seal = keys.seal.row_seal();
     let clock = Arc::clone(&now);
     let setup = Setup {
-        store: store::open(directory.path(), &seal).await.unwrap(),
+        store: store::open(&directory.path().into(), &seal).await.unwrap(),
         vault: Vault::new(&keys.seal, &[]),
         keys,
         clock: Clock::new(move || Micros(clock.load(Ordering::SeqCst))),
@@ -154,7 +154,7 @@ pub async fn data() -> Filled {
     engine.stop().await;
     drop(engine);
 
-    let store = store::open(directory.path(), &seal).await.unwrap();
+    let store = store::open(&directory.path().into(), &seal).await.unwrap();
     while store.index_some(256).await.unwrap() {}
     store.scrub().await.unwrap();
     drop(store);
@@ -342,7 +342,7 @@ async fn callbacks(house: &House) {
 
 /// Ids move into their table by the thousand; here as if some had.
 fn settle_some(directory: &Path) {
-    let data = rusqlite::Connection::open(directory.join(store::FILE)).unwrap();
+    let data = rusqlite::Connection::open(directory.join("wakeful.db")).unwrap();
     data.execute_batch(
         "INSERT INTO ids SELECT id, no FROM deliveries ORDER BY no LIMIT 6;
          UPDATE settled SET next = (SELECT max(no) + 1 FROM ids);

@@ -52,7 +52,10 @@ const NOT_READ_AT_START: &[(&str, &str)] = &[
     ("blocks", "a view: a rebuild makes it anew"),
     ("history", "a view: a rebuild makes it anew"),
     ("relayed", "a view: a rebuild makes it anew"),
-    ("streams.lanes", "a view: a rebuild makes it anew"),
+    (
+        "lanes",
+        "a view: a rebuild makes it anew; a row that is missing is noticed",
+    ),
     ("ids", "a row that is not the one asked for is not given"),
     ("settled", "a boundary that is too low is harmless"),
     (
@@ -96,10 +99,7 @@ const NOT_READ_AT_START: &[(&str, &str)] = &[
 /// What may be shown as it was changed, since nobody decides on it.
 const SHOWN: &[(&str, &str)] = &[
     ("blocks", "how many wait: a count"),
-    (
-        "streams.lanes",
-        "how many there are of each status: a count",
-    ),
+    ("lanes", "how many there are of each status: a count"),
     ("relayed", "how much passed to and from devices: counts"),
     (
         "history",
@@ -124,7 +124,7 @@ fn is_listed(list: &[(&str, &str)], table: &str, column: &str) -> bool {
 /// An engine on this data, if it starts.
 pub async fn engine(directory: &Path, clock: Clock) -> Result<Engine, String> {
     let keys = Keys::open(directory).unwrap();
-    let store = store::open(directory, &keys.seal.row_seal()).await;
+    let store = store::open(&directory.into(), &keys.seal.row_seal()).await;
     let setup = Setup {
         store: store.map_err(|error| error.to_string())?,
         vault: Vault::new(&keys.seal, &[]),
@@ -139,7 +139,7 @@ pub async fn engine(directory: &Path, clock: Clock) -> Result<Engine, String> {
 pub async fn verify(directory: &Path) -> Result<(), String> {
     let keys = Keys::open(directory).unwrap();
     let seal = keys.seal.row_seal();
-    let store = store::open_read_only(directory, Some(&seal)).map_err(|e| e.to_string())?;
+    let store = store::open_read_only(&directory.into(), Some(&seal)).map_err(|e| e.to_string())?;
     let vault = Vault::new(&keys.seal, &[]);
     let key = Some(keys.log.verifier());
     let verified = proof::verify(store.as_ref(), &vault, key, Vec::new(), &|_, _| {}).await;
@@ -152,10 +152,10 @@ pub async fn verify(directory: &Path) -> Result<(), String> {
         Err(fault) => return Err(fault.to_string()),
     };
     let scratch = tempfile::tempdir().unwrap();
-    let copy = scratch.path().join(store::FILE);
+    let copy = scratch.path().join("wakeful.db");
     store.backup(&copy, Vec::new()).await.unwrap();
-    store::reseal_kept(scratch.path(), &seal).map_err(|e| e.to_string())?;
-    let copy = store::open(scratch.path(), &seal)
+    store::reseal_kept(&scratch.path().into(), &seal).map_err(|e| e.to_string())?;
+    let copy = store::open(&scratch.path().into(), &seal)
         .await
         .map_err(|e| e.to_string())?;
     let compared = rebuild::compare(copy.as_ref(), &|_, _| {}).await;
@@ -175,7 +175,7 @@ async fn start(directory: &Path) -> Result<(), String> {
 /// What `wakeful trail rebuild` does.
 async fn mend(directory: &Path) -> Result<(), String> {
     let keys = Keys::open(directory).unwrap();
-    let store = store::open(directory, &keys.seal.row_seal()).await;
+    let store = store::open(&directory.into(), &keys.seal.row_seal()).await;
     let store = store.map_err(|error| error.to_string())?;
     store.mend_log().await.map_err(|error| error.to_string())?;
     let rebuilt = rebuild::rebuild(store.as_ref(), &|_, _| {}).await;

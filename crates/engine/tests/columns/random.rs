@@ -75,7 +75,7 @@ async fn no_random_change_of_a_row_goes_unnoticed() {
 async fn no_random_change_of_an_export_goes_unnoticed() {
     let filled = filled::data().await;
     let keys = Keys::open(filled.path()).unwrap();
-    let store = store::open_read_only(filled.path(), None).unwrap();
+    let store = store::open_read_only(&filled.path().into(), None).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
     let mut file = Vec::new();
     proof::export(

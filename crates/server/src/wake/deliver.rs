@@ -53,13 +53,11 @@ pub async fn deliver(
         Ok(Reply::Received {
             delivery_id,
             created_at,
-            ..
         }) => {
-            let body = serde_json::to_vec(&Receipt::new(delivery_id, created_at))
-                .map_err(|_| Problem::internal())?;
-            let json = [(header::CONTENT_TYPE, "application/json")];
-            Ok((StatusCode::CREATED, json, body).into_response())
+            let body = Receipt::new(delivery_id, created_at).to_bytes();
+            answer(Receipt::STATUS, body)
         }
+        Ok(Reply::Repeated { status, body }) => answer(status, body),
         Ok(_) => Err(Problem::internal()),
         Err(refusal) => {
             if let Refusal::Wake(fault @ Fault::AgentMismatch(_)) = &refusal {
@@ -69,6 +67,12 @@ pub async fn deliver(
             Err(refusal.into())
         }
     }
+}
+
+fn answer(status: u16, body: Vec<u8>) -> Result<Response, Problem> {
+    let status = StatusCode::from_u16(status).map_err(|_| Problem::internal())?;
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    Ok((status, json, body).into_response())
 }
 
 /// The key that this request was sent with.

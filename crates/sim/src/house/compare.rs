@@ -39,12 +39,11 @@ pub fn published(shared: &Shared, model: &Model) -> Result<(), String> {
 
 /// Whether the store still has the record of an idempotency key.
 pub fn has_idempotency(store: &Memory, pair: &(String, String)) -> Result<bool, String> {
-    let needs = Needs {
-        idempotency: vec![pair.clone()],
-        ..Needs::default()
-    };
+    let mut needs = Needs::default();
+    needs.kept.idempotency.push(pair.clone());
     let store: &dyn Store = store;
-    Ok(read(store.load(&needs))?.idempotency.contains_key(pair))
+    let loaded = read(store.load(&needs))?;
+    Ok(loaded.kept.idempotency.contains_key(pair))
 }
 
 /// One delivery: its row, what its agent is told, and its texts.

@@ -31,7 +31,7 @@ impl Counts {
         self.steps += 1;
         let outcome = match told {
             None => "nobody was told",
-            Some(Ok(Reply::Received { repeated: true, .. })) => "repeated",
+            Some(Ok(Reply::Repeated { .. })) => "repeated",
             Some(Ok(Reply::Held { .. })) => "held",
             Some(Ok(_)) => "done",
             Some(Err(refusal)) => code(refusal),

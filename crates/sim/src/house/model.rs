@@ -17,6 +17,7 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 use wake::{
     Status, limits,
+    response::Receipt,
     webhook::{UrlFault, retry_delay_ms},
 };
 
@@ -154,10 +155,9 @@ impl Model {
             && now < created_at.plus_seconds(limits::IDEMPOTENCY_SECONDS)
         {
             return match known == digest {
-                true => Ok(Reply::Received {
-                    delivery_id: *delivery_id,
-                    created_at: *created_at,
-                    repeated: true,
+                true => Ok(Reply::Repeated {
+                    status: 201,
+                    body: Receipt::new(*delivery_id, *created_at).to_bytes(),
                 }),
                 false => Err(Refusal::IdempotencyMismatch),
             };
@@ -210,7 +210,6 @@ impl Model {
         Ok(Reply::Received {
             delivery_id,
             created_at,
-            repeated: false,
         })
     }
 

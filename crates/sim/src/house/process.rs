@@ -201,7 +201,7 @@ impl Seen {
         match is_rule(batch) {
             true => self
                 .by_rule
-                .push(batch.erase.iter().map(|(no, _)| *no).collect()),
+                .push(batch.wake.erase.iter().map(|(no, _)| *no).collect()),
             false => self.decided = true,
         }
     }
@@ -210,7 +210,7 @@ impl Seen {
 /// An erasure that names nobody is a rule's, in a batch of its own.
 fn is_rule(batch: &store::Batch) -> bool {
     let names = |facts: &[u8]| facts.windows(5).any(|found| found == b"\"by\":");
-    !batch.erase.is_empty() && !batch.entries.iter().any(|row| names(&row.facts))
+    !batch.wake.erase.is_empty() && !batch.log.entries.iter().any(|row| names(&row.facts))
 }
 
 /// Polls to the end; `None` if `waits` says that the process is lost where it waits.

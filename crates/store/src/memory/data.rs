@@ -1,4 +1,4 @@
-//! The rows, and how a batch changes them.
+//! The rows. How a batch changes those of each room is in a file of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::words::{self, Words};
 use crate::{
     Batch, BucketRow, CallbackRow, DeliveryRow, EntryRow, Erased, Error, HeadRow, IdempotencyRow,
-    Loaded, Needs, RelayedChange, RelayedRow, Result, StreamRow, sqlite::search,
+    LanesRow, Loaded, Needs, RelayedRow, Result, StreamRow, sqlite::search,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,8 @@ pub struct Data {
     /// Timers, soonest first.
     pub due: BTreeSet<(Micros, u64)>,
     /// Deliveries by stream, status and time of their last change.
-    pub lanes: BTreeMap<(u64, u8, Micros), u64>,
+    pub changes: BTreeMap<(u64, u8, Micros), u64>,
+    pub lanes: BTreeMap<u64, LanesRow>,
     pub blocks: BTreeMap<(u64, u8, u64), i64>,
     pub history: BTreeSet<(u64, u64)>,
     pub callbacks: BTreeMap<u64, CallbackRow>,
@@ -49,201 +50,26 @@ impl Data {
     }
 
     pub fn load(&self, needs: &Needs) -> Loaded {
-        let mut loaded = Loaded::default();
-        for id in &needs.deliveries {
-            if let Some(row) = self.delivery(*id) {
-                loaded.deliveries.insert(*id, row.clone());
-            }
+        Loaded {
+            log: self.load_log(&needs.log),
+            wake: self.load_wake(&needs.wake),
+            inbox: self.load_inbox(&needs.inbox),
+            kept: self.load_kept(&needs.kept),
         }
-        for name in &needs.streams {
-            if let Some(no) = self.stream_numbers.get(name) {
-                loaded
-                    .streams
-                    .insert(name.clone(), self.streams[no].clone());
-            }
-        }
-        for key_id in &needs.buckets {
-            if let Some(row) = self.buckets.get(key_id) {
-                loaded.buckets.insert(key_id.clone(), row.clone());
-            }
-        }
-        for pair in &needs.idempotency {
-            if let Some(row) = self.idempotency.get(pair) {
-                loaded.idempotency.insert(pair.clone(), row.clone());
-            }
-        }
-        for no in &needs.callbacks {
-            if let Some(row) = self.callbacks.get(no) {
-                loaded.callbacks.insert(*no, row.clone());
-            }
-        }
-        let seen = needs.seen.iter().filter(|mark| self.seen.contains(*mark));
-        loaded.seen.extend(seen.cloned());
-        loaded
     }
 
     /// Refuses a batch that does not fit before anything of it is written.
     pub fn append(&mut self, version: u64, batch: &Batch) -> Result<u64> {
-        if version != self.version || !self.follows(batch) || !self.is_free(batch) {
+        if version != self.version || !self.follows(&batch.log) || !self.is_free(&batch.wake) {
             return Err(Error::Conflict);
         }
-        self.write(batch);
+        self.write_log(&batch.log);
+        self.write_wake(&batch.wake);
+        self.write_inbox(&batch.inbox);
+        self.write_account(&batch.account);
+        self.write_kept(&batch.kept);
         self.version += 1;
         Ok(self.version)
-    }
-
-    /// Whether the batch was decided on the log as it is.
-    fn follows(&self, batch: &Batch) -> bool {
-        if batch.entries.is_empty() {
-            return true;
-        }
-        let size = self.head.as_ref().map_or(0, |head| head.size);
-        let at_end = (size..).zip(&batch.entries);
-        let mut next_seq = BTreeMap::new();
-        at_end
-            .into_iter()
-            .all(|(position, entry)| position == entry.position)
-            && batch.entries.iter().all(|entry| {
-                let stored = self
-                    .streams
-                    .get(&entry.stream)
-                    .map_or(0, |row| row.next_seq);
-                let next = next_seq.entry(entry.stream).or_insert(stored);
-                *next += 1;
-                *next == entry.seq + 1
-            })
-    }
-
-    /// Whether the keys of all new rows are unused.
-    fn is_free(&self, batch: &Batch) -> bool {
-        let mut subtrees = BTreeSet::new();
-        let mut numbers = BTreeSet::new();
-        let mut history = BTreeSet::new();
-        batch.subtrees.iter().all(|row| {
-            let key = (row.level, row.index);
-            !self.subtrees.contains_key(&key) && subtrees.insert(key)
-        }) && batch
-            .new_deliveries
-            .iter()
-            .all(|row| !self.deliveries.contains_key(&row.no) && numbers.insert(row.no))
-            && batch
-                .history
-                .iter()
-                .all(|pair| !self.history.contains(pair) && history.insert(*pair))
-    }
-
-    fn write(&mut self, batch: &Batch) {
-        for row in &batch.streams {
-            self.stream_numbers.insert(row.name.clone(), row.no);
-            self.streams.insert(row.no, row.clone());
-        }
-        self.entries.extend(batch.entries.iter().cloned());
-        for row in &batch.subtrees {
-            self.subtrees.insert((row.level, row.index), row.hash);
-        }
-        if let Some(head) = &batch.head {
-            self.head = Some(head.clone());
-        }
-        for row in batch.new_deliveries.iter().chain(&batch.changed_deliveries) {
-            self.set_delivery(row);
-        }
-        for (block, more) in &batch.blocks {
-            *self.blocks.entry(*block).or_default() += more;
-        }
-        self.history.extend(&batch.history);
-        for row in &batch.accounts {
-            let key = (row.kind.clone(), row.id.clone());
-            match &row.body {
-                Some(body) => self.accounts.insert(key, body.clone()),
-                None => self.accounts.remove(&key),
-            };
-        }
-        batch.relayed.iter().for_each(|change| self.relay(change));
-        self.keep(batch);
-        for (delivery, before) in &batch.erase {
-            self.erase(*delivery, *before);
-        }
-    }
-
-    fn set_delivery(&mut self, row: &DeliveryRow) {
-        if let Some(old) = self.deliveries.insert(row.no, row.clone()) {
-            self.lanes.remove(&(old.stream, old.status, old.changed_at));
-            if let Some(at) = old.due_at {
-                self.due.remove(&(at, old.no));
-            }
-        }
-        self.ids.insert(row.id, row.no);
-        self.lanes
-            .insert((row.stream, row.status, row.changed_at), row.no);
-        if let Some(at) = row.due_at {
-            self.due.insert((at, row.no));
-        }
-    }
-
-    fn relay(&mut self, change: &RelayedChange) {
-        match change {
-            RelayedChange::More(more) => {
-                let key = (more.owner.clone(), more.agent_id.clone());
-                let row = self.relayed.entry(key).or_insert_with(|| RelayedRow {
-                    owner: more.owner.clone(),
-                    agent_id: more.agent_id.clone(),
-                    ..Default::default()
-                });
-                row.seen_at = more.seen_at.or(row.seen_at);
-                row.to_device += more.to_device;
-                row.to_device_bytes += more.to_device_bytes;
-                row.from_device += more.from_device;
-                row.from_device_bytes += more.from_device_bytes;
-                row.refused += more.refused;
-            }
-            RelayedChange::Gone { owner, agent_id } => {
-                self.relayed.remove(&(owner.clone(), agent_id.clone()));
-            }
-        }
-    }
-
-    /// Writes kept state.
-    fn keep(&mut self, batch: &Batch) {
-        for row in &batch.callbacks {
-            self.callbacks.insert(row.no, row.clone());
-        }
-        self.secrets.extend(batch.secrets.iter().cloned());
-        for row in &batch.buckets {
-            self.buckets.insert(row.key_id.clone(), row.clone());
-        }
-        for row in &batch.idempotency {
-            let pair = (row.key_id.clone(), row.idempotency_key.clone());
-            self.idempotency.insert(pair, row.clone());
-        }
-        for (name, delivery, until) in &batch.snoozed {
-            let key = (name.clone(), *delivery);
-            match until {
-                Some(until) => self.snoozed.insert(key, *until),
-                None => self.snoozed.remove(&key),
-            };
-        }
-        self.seen.extend(batch.seen.iter().cloned());
-    }
-
-    /// Removes the parts of entries about a delivery before a position.
-    fn erase(&mut self, delivery: u64, before: u64) {
-        let Some(id) = self.deliveries.get(&delivery).map(|row| row.id.to_string()) else {
-            return;
-        };
-        if let Some(words) = self.words.get_mut(&delivery) {
-            words.details.clear();
-        }
-        for position in self
-            .about(delivery)
-            .filter(|position| *position < before)
-            .collect::<Vec<_>>()
-        {
-            if let Some(entry) = self.entries.get_mut(position as usize)
-                && names(&entry.facts, &id)
-            {
-                entry.parts.clear();
-            }
-        }
     }
 
     /// Positions of the entries about a delivery, oldest first.
@@ -286,23 +112,12 @@ impl Data {
         Some(&part.bytes)
     }
 
-    pub fn forget_idempotency(&mut self, before: Micros, limit: usize) -> usize {
-        let old = self
-            .idempotency
-            .iter()
-            .filter(|(_, row)| row.created_at < before);
-        let old: Vec<_> = old.take(limit).map(|(pair, _)| pair.clone()).collect();
-        for pair in &old {
-            self.idempotency.remove(pair);
-        }
-        old.len()
-    }
-
     pub fn clear_views(&mut self) {
         self.rebuilding = true;
         self.deliveries.clear();
         self.ids.clear();
         self.due.clear();
+        self.changes.clear();
         self.lanes.clear();
         self.blocks.clear();
         self.history.clear();
@@ -310,9 +125,6 @@ impl Data {
         self.relayed.clear();
         self.words.clear();
         self.indexed = 0;
-        for row in self.streams.values_mut() {
-            row.lanes = Default::default();
-        }
     }
 
     /// Removes parts that were erased and have come back.
@@ -342,7 +154,7 @@ impl Data {
 }
 
 /// Whether a text occurs in these bytes.
-fn names(bytes: &[u8], text: &str) -> bool {
+pub fn names(bytes: &[u8], text: &str) -> bool {
     bytes
         .windows(text.len())
         .any(|found| found == text.as_bytes())

@@ -2,17 +2,15 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use super::data::Data;
+use crate::{
+    AnswerRow, DeliveryRow, Due, EntryQuery, EntryRow, ErasableQuery, Erased, InboxFilter,
+    InboxPage, InboxQuery, LaneRow, LogEnd, Since, StreamQuery, SweepPage, SweepQuery,
+};
 use trail::{
     Hash, Micros,
     merkle::leaf_hash,
     verify::{StreamEnd, block_digest},
-};
-use uuid::Uuid;
-
-use super::data::Data;
-use crate::{
-    AnswerRow, DeliveryRow, EntryQuery, EntryRow, ErasableQuery, Erased, InboxFilter, InboxPage,
-    InboxQuery, LaneRow, LogEnd, Since, StreamQuery, SweepPage, SweepQuery,
 };
 
 /// The code of an update, which a person need not answer.
@@ -24,9 +22,10 @@ const BITS_PER_LEVEL: u32 = 8;
 const HISTORY: usize = 1000;
 
 impl Data {
-    pub fn due(&self, now: Micros, limit: usize) -> Vec<Uuid> {
+    pub fn due(&self, now: Micros, limit: usize) -> Vec<Due> {
         let due = self.due.range(..=(now, u64::MAX)).take(limit);
-        due.map(|(_, no)| self.deliveries[no].id).collect()
+        due.map(|(_, no)| Due::Delivery(self.deliveries[no].id))
+            .collect()
     }
 
     /// What an agent is told of a delivery, with the texts of a final answer.
@@ -48,7 +47,7 @@ impl Data {
         for lane in &query.lanes {
             let from = (lane.stream, lane.status, after);
             let to = (lane.stream, lane.status, Micros(i64::MAX));
-            let rows = self.lanes.range(from..=to);
+            let rows = self.changes.range(from..=to);
             found.extend(rows.map(|((_, _, at), no)| (*at, *no)));
         }
         found.sort_unstable();
@@ -184,8 +183,8 @@ impl Data {
 
     /// A number of each stream that has one other than 0.
     pub fn kept(&self, streams: &[u64], of: impl Fn(&[LaneRow; 4]) -> u64) -> HashMap<u64, u64> {
-        let rows = streams.iter().filter_map(|no| self.streams.get(no));
-        let kept = rows.map(|row| (row.no, of(&row.lanes)));
+        let rows = streams.iter().filter_map(|no| self.lanes.get(no));
+        let kept = rows.map(|row| (row.stream, of(&row.by_status)));
         kept.filter(|(_, number)| *number > 0).collect()
     }
 
@@ -226,13 +225,9 @@ impl Data {
     }
 
     pub fn view_digests(&self) -> Vec<(String, Hash)> {
-        let streams = self
-            .streams
-            .values()
-            .map(|row| (row.no, &row.name, &row.lanes));
         let blocks = self.blocks.iter().filter(|(_, count)| **count != 0);
         vec![
-            ("streams".to_owned(), digest(streams)),
+            ("lanes".to_owned(), digest(self.lanes.values())),
             ("deliveries".to_owned(), digest(self.deliveries.values())),
             ("blocks".to_owned(), digest(blocks)),
             ("history".to_owned(), digest(&self.history)),

@@ -9,9 +9,14 @@
 //! Nobody else can change its rows, so there are no codes to check and nothing
 //! to mend.
 
+mod account;
 mod data;
 mod faults;
+mod inbox;
+mod kept;
+mod log;
 mod look;
+mod wake;
 mod words;
 
 use std::{
@@ -27,7 +32,7 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
+    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, Due, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
     RelayedRow, Result, RowCheck, Store, StreamQuery, SweepPage, SweepQuery, Turn,
 };
@@ -225,7 +230,7 @@ impl Store for Memory {
         Ok(lock(&self.remembered).clone())
     }
 
-    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Due>> {
         self.call(Call::Due, |data| Ok(data.due(now, limit))).await
     }
 
@@ -319,10 +324,16 @@ impl Store for Memory {
         Ok(self.data().stream_entries(&query))
     }
 
-    async fn stream_names(&self) -> Result<Vec<(u64, String)>> {
+    async fn streams(&self, prefix: &str) -> Result<Vec<(u64, String)>> {
         let data = self.data();
-        let names = data.streams.values();
-        Ok(names.map(|row| (row.no, row.name.clone())).collect())
+        let rows = data.streams.values();
+        let rows = rows.filter(|row| row.name.starts_with(prefix));
+        Ok(rows.map(|row| (row.no, row.name.clone())).collect())
+    }
+
+    async fn next_stream(&self) -> Result<u64> {
+        let data = self.data();
+        Ok(data.streams.keys().next_back().map_or(0, |no| no + 1))
     }
 
     async fn stream_number(&self, name: &str) -> Result<Option<u64>> {

@@ -7,6 +7,7 @@ use trail::Hash;
 
 use crate::{
     Error, Result, RowSeal,
+    durable::with_suffix,
     sqlite::{FILE, create_private, failed, schema, sealed},
 };
 
@@ -20,7 +21,12 @@ pub fn copy(
     keys: &[(String, Vec<u8>)],
 ) -> rusqlite::Result<()> {
     let path = file.to_string_lossy();
-    connection.execute("VACUUM INTO ?1", [path.as_ref()])?;
+    let copied = connection.execute("VACUUM INTO ?1", [path.as_ref()]);
+    if copied.is_err() {
+        // Left beside a copy that failed.
+        let _ = std::fs::remove_file(with_suffix(file, "-journal"));
+    }
+    copied?;
     let copied = Connection::open(file)?;
     for (name, key) in keys {
         let insert = "INSERT INTO secrets (name, sealed) VALUES (?1, ?2)";

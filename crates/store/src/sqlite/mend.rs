@@ -14,7 +14,7 @@ use trail::{
 
 use crate::{
     Error, HeadRow, Mended, Prefix, Result, RowSeal,
-    sqlite::{check, failed, records, sealed, write},
+    sqlite::{check, failed, records, sealed},
 };
 
 /// How a row of the log should read.
@@ -311,11 +311,9 @@ fn streams(transaction: &Transaction<'_>, told: &HashMap<String, Told>) -> rusql
     if told == found {
         return Ok(false);
     }
-    // The lanes are a view, and come back with the others.
     transaction.execute("DELETE FROM streams", [])?;
     let mut insert = transaction.prepare(
-        "INSERT INTO streams (no, name, next_seq, head, last, lanes)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO streams (no, name, next_seq, head, last) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for (name, (no, next_seq, head, last)) in told {
         insert.execute(params![
@@ -324,7 +322,6 @@ fn streams(transaction: &Transaction<'_>, told: &HashMap<String, Told>) -> rusql
             next_seq as i64,
             head.map(|hash| hash.0),
             last.map(|last| last as i64),
-            write::write_lanes(&Default::default()),
         ])?;
     }
     Ok(true)
@@ -362,9 +359,10 @@ fn subtrees(transaction: &Transaction<'_>, right: &[Subtree]) -> rusqlite::Resul
 pub fn cut(connection: &mut Connection, size: u64, head: &HeadRow) -> Result<()> {
     let cut = |transaction: &Transaction<'_>| -> rusqlite::Result<()> {
         let size = size as i64;
+        // What was recorded with an entry has its time.
+        let forget = "DELETE FROM idempotency WHERE created_at > ?1";
+        transaction.execute(forget, [head.last_time.0])?;
         for statement in [
-            "DELETE FROM idempotency WHERE delivery_id IN
-                (SELECT id FROM deliveries WHERE no >= ?1)",
             "DELETE FROM seen WHERE delivery IN (SELECT id FROM deliveries WHERE no >= ?1)",
             "DELETE FROM callbacks WHERE no >= ?1",
             "DELETE FROM snoozed WHERE delivery >= ?1",

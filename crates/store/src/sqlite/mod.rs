@@ -9,6 +9,7 @@
 mod backup;
 mod check;
 mod checkpoints;
+pub(crate) mod files;
 mod head_file;
 mod ids;
 mod inbox;
@@ -19,7 +20,7 @@ mod schema;
 mod sealed;
 pub(crate) mod search;
 mod sweep;
-mod write;
+mod turn;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,12 +34,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension as _, config::DbConfig, params};
+use rusqlite::{Connection, OptionalExtension as _, config::DbConfig, params, types::Value};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
+    AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, Due, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
     RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery, Turn,
 };
@@ -48,10 +49,10 @@ use ids::Ids;
 use readers::Readers;
 
 pub use backup::{reseal, restore};
-pub use head_file::HEAD_FILE;
+use head_file::HEAD_FILE;
 
 /// The file in the data directory.
-pub const FILE: &str = "wakeful.db";
+const FILE: &str = "wakeful.db";
 
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN: usize = 1000;
@@ -322,14 +323,14 @@ impl Turn for SqliteTurn<'_> {
     async fn load(&mut self, needs: &Needs) -> Result<Loaded> {
         let store = self.store;
         let writer = store.writer()?;
-        write::load(&writer, store.writing_seal()?, &store.ids, needs).map_err(failed)
+        turn::load(&writer, store.writing_seal()?, &store.ids, needs).map_err(failed)
     }
 
     async fn append(self: Box<Self>, batch: Batch) -> Result<u64> {
         let SqliteTurn { store, version } = *self;
         let mut writer = store.writer()?;
         let (seal, ids) = (store.writing_seal()?, &store.ids);
-        let appended = write::append(&mut writer, seal, ids, version, &batch);
+        let appended = turn::append(&mut writer, seal, ids, version, &batch);
         let next = appended.as_ref().copied().unwrap_or(UNKNOWN);
         store.version.store(next, Ordering::Relaxed);
         appended
@@ -356,7 +357,7 @@ impl Store for Sqlite {
     async fn turn(&self) -> Result<Box<dyn Turn + '_>> {
         let writer = self.writer()?;
         let version = match self.version.load(Ordering::Relaxed) {
-            UNKNOWN => write::version(&writer).map_err(failed)?,
+            UNKNOWN => turn::version(&writer).map_err(failed)?,
             known => known,
         };
         Ok(Box::new(SqliteTurn {
@@ -410,7 +411,7 @@ impl Store for Sqlite {
     }
 
     async fn clear_views(&self) -> Result<()> {
-        write::clear_views(&mut *self.writer()?).map_err(failed)?;
+        turn::clear_views(&mut *self.writer()?).map_err(failed)?;
         self.ids.clear();
         Ok(())
     }
@@ -434,7 +435,7 @@ impl Store for Sqlite {
         self.read(|connection| connection.prepare("SELECT 1 FROM rebuilding")?.exists([]))
     }
 
-    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Uuid>> {
+    async fn due(&self, now: Micros, limit: usize) -> Result<Vec<Due>> {
         self.read(|connection| {
             let mut find = connection.prepare_cached(&format!(
                 "SELECT {}, mac FROM deliveries WHERE due_at <= ?1 ORDER BY due_at",
@@ -443,7 +444,7 @@ impl Store for Sqlite {
             let rows = find.query_map([now.0], |row| records::delivery(row, self.seal.as_ref()))?;
             // However many were changed, those behind them have their time.
             rows.filter(|row| !row.as_ref().is_err_and(is_unreadable))
-                .map(|row| Ok(row?.id))
+                .map(|row| Ok(Due::Delivery(row?.id)))
                 .take(limit)
                 .collect()
         })
@@ -641,14 +642,31 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn stream_names(&self) -> Result<Vec<(u64, String)>> {
-        self.read_long(|connection| {
+    async fn streams(&self, prefix: &str) -> Result<Vec<(u64, String)>> {
+        // A text is less than any blob.
+        let end = match prefix.as_bytes().split_last() {
+            Some((last, rest)) => {
+                let end = [rest, &[last.saturating_add(1)]].concat();
+                Value::Text(String::from_utf8_lossy(&end).into_owned())
+            }
+            None => Value::Blob(Vec::new()),
+        };
+        let bounds = [Value::Text(prefix.to_owned()), end];
+        self.read_long(move |connection| {
             connection
-                .prepare("SELECT no, name FROM streams ORDER BY no")?
-                .query_map([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?
+                .prepare("SELECT no, name FROM streams WHERE name >= ?1 AND name < ?2 ORDER BY no")?
+                .query_map(bounds, |row| Ok((records::number(row, 0)?, row.get(1)?)))?
                 .collect()
         })
         .await
+    }
+
+    async fn next_stream(&self) -> Result<u64> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT coalesce(max(no) + 1, 0) FROM streams")?
+                .query_row([], |row| records::number(row, 0))
+        })
     }
 
     async fn stream_number(&self, name: &str) -> Result<Option<u64>> {

@@ -34,6 +34,10 @@ const STEPS: &[Step] = &[
     },
     Step::plain(UNANSWERED),
     Step::plain(VERSION),
+    Step {
+        sql: ROOMS,
+        seals: &["idempotency"],
+    },
 ];
 
 struct Step {
@@ -281,16 +285,69 @@ const VERSION: &str = "
 ALTER TABLE head ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 ";
 
+/// Lanes leave the streams, most of which will have none. A record of an idempotency
+/// key keeps the answer as it was sent, so that every door can give it again; until
+/// now each was of a delivery, whose 201 is written here as `wake` writes it. Records
+/// that somebody changed are left behind.
+const ROOMS: &str = "
+CREATE TABLE lanes (
+    stream  INTEGER PRIMARY KEY,
+    numbers BLOB NOT NULL
+);
+INSERT INTO lanes SELECT no, lanes FROM streams WHERE name GLOB 'agent/*';
+
+ALTER TABLE streams RENAME TO former_streams;
+CREATE TABLE streams (
+    no       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE,
+    next_seq INTEGER NOT NULL,
+    head     BLOB,
+    last     INTEGER
+);
+INSERT INTO streams SELECT no, name, next_seq, head, last FROM former_streams;
+DROP TABLE former_streams;
+
+ALTER TABLE idempotency RENAME TO former_idempotency;
+CREATE TABLE idempotency (
+    key_id          TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    digest          BLOB NOT NULL,
+    status          INTEGER NOT NULL,
+    body            BLOB NOT NULL,
+    created_at      INTEGER NOT NULL,
+    mac             BLOB NOT NULL,
+    PRIMARY KEY (key_id, idempotency_key)
+) WITHOUT ROWID;
+INSERT INTO idempotency
+    SELECT key_id, idempotency_key, digest, 201, CAST(
+        '{\"delivery_id\":\"' || substr(id, 1, 8) || '-' || substr(id, 9, 4) || '-'
+        || substr(id, 13, 4) || '-' || substr(id, 17, 4) || '-' || substr(id, 21)
+        || '\",\"status\":\"received\",\"created_at\":\"'
+        || strftime('%Y-%m-%dT%H:%M:%S', created_at / 1000000, 'unixepoch')
+        || printf('.%06dZ', created_at % 1000000) || '\"}' AS BLOB), created_at, x''
+    FROM (SELECT *, lower(hex(delivery_id)) AS id FROM former_idempotency)
+    WHERE mac = row_mac('idempotency', key_id, idempotency_key, digest, delivery_id, created_at);
+DROP TABLE former_idempotency;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+";
+
 /// The first version in which every table of `sealed.rs` has its codes.
 const SEALED_VERSION: i64 = 5;
 
 /// Tables that a rebuild empties and fills again.
-pub const VIEWS: &[&str] = &["deliveries", "blocks", "history", "accounts", "relayed"];
+pub const VIEWS: &[&str] = &[
+    "deliveries",
+    "lanes",
+    "blocks",
+    "history",
+    "accounts",
+    "relayed",
+];
 
 /// The rows of each view in a fixed order, without their codes, to compare a
 /// rebuilt one with a live one.
 pub const VIEW_ROWS: &[(&str, &str)] = &[
-    ("streams", "SELECT no, name, lanes FROM streams ORDER BY no"),
+    ("lanes", "SELECT * FROM lanes ORDER BY stream"),
     (
         "deliveries",
         "SELECT no, id, stream, kind, status, test, provider, headline, summary, details_format,
@@ -319,7 +376,7 @@ pub const VIEW_ROWS: &[(&str, &str)] = &[
 /// were found. The connection must know `row_mac`.
 pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
     let known = STEPS.len() as i64;
-    let found = version(connection)?;
+    let found = version(connection).map_err(failed)?;
     if found > known {
         return Err(Error::TooNew { found, known });
     }
@@ -328,12 +385,12 @@ pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
             .transaction_with_behavior(TransactionBehavior::Exclusive)
             .map_err(failed)?;
         transaction.execute_batch(step.sql).map_err(failed)?;
-        if !step.seals.is_empty() {
-            sealed::seal(&transaction, seal, step.seals).map_err(failed)?;
-        }
         transaction
             .pragma_update(None, "user_version", number)
             .map_err(failed)?;
+        if !step.seals.is_empty() {
+            sealed::seal(&transaction, seal, step.seals).map_err(failed)?;
+        }
         transaction.commit().map_err(failed)?;
     }
     Ok((1..SEALED_VERSION).contains(&found))
@@ -341,7 +398,7 @@ pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
 
 /// Whether the rows of this database carry codes.
 pub fn is_sealed(connection: &Connection) -> Result<bool> {
-    Ok(version(connection)? >= SEALED_VERSION)
+    Ok(version(connection).map_err(failed)? >= SEALED_VERSION)
 }
 
 /// What the schema of a database of this version is, apart from the full-text
@@ -364,7 +421,8 @@ pub fn expected() -> Result<Vec<(String, String)>> {
 
 /// The same of one that was just made in the version that this one says it has.
 pub fn expected_of(connection: &Connection) -> Result<Vec<(String, String)>> {
-    let version = usize::try_from(version(connection)?).unwrap_or_default();
+    let version = version(connection).map_err(failed)?;
+    let version = usize::try_from(version).unwrap_or_default();
     expected_after(&STEPS[..version.min(STEPS.len())])
 }
 
@@ -377,8 +435,6 @@ fn expected_after(steps: &[Step]) -> Result<Vec<(String, String)>> {
     objects(&fresh).map_err(failed)
 }
 
-fn version(connection: &Connection) -> Result<i64> {
-    connection
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(failed)
+pub fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }

@@ -13,11 +13,12 @@ use crate::{
     sqlite::{
         is_unreadable,
         records::{self, Part},
+        schema,
     },
 };
 
 /// Each table with its columns, in the order in which the code takes them.
-pub const TABLES: &[(&str, &[&str])] = &[
+const TABLES: &[(&str, &[&str])] = &[
     ("secrets", &["name", "sealed"]),
     ("buckets", &["key_id", "level", "at"]),
     (
@@ -26,7 +27,8 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "key_id",
             "idempotency_key",
             "digest",
-            "delivery_id",
+            "status",
+            "body",
             "created_at",
         ],
     ),
@@ -47,6 +49,32 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("accounts", &["kind", "id", "body"]),
 ];
 
+/// Tables that had other columns in databases before a version.
+const BEFORE: &[(i64, &str, &[&str])] = &[(
+    8,
+    "idempotency",
+    &[
+        "key_id",
+        "idempotency_key",
+        "digest",
+        "delivery_id",
+        "created_at",
+    ],
+)];
+
+/// The tables as a database of its version has them.
+fn tables(
+    connection: &Connection,
+) -> rusqlite::Result<Vec<(&'static str, &'static [&'static str])>> {
+    let version = schema::version(connection)?;
+    let of_version = |&(table, columns)| {
+        let mut before = BEFORE.iter();
+        let before = before.find(|(until, name, _)| version < *until && *name == table);
+        (table, before.map_or(columns, |(_, _, columns)| *columns))
+    };
+    Ok(TABLES.iter().map(of_version).collect())
+}
+
 /// These have quicker codes, which are compared where rows are read.
 pub const DELIVERIES: &str = "deliveries";
 pub const PARTS: &str = "parts";
@@ -58,7 +86,7 @@ const CHUNK: i64 = 1000;
 pub const SECRET: &str = "mac = row_mac('secrets', name, sealed)";
 pub const BUCKET: &str = "mac = row_mac('buckets', key_id, level, at)";
 pub const IDEMPOTENCY: &str = "mac = row_mac('idempotency', key_id, idempotency_key, digest,
-    delivery_id, created_at)";
+    status, body, created_at)";
 pub const CALLBACK: &str = "mac = row_mac('callbacks', no, delivery_id, webhook_id, attempts,
     state, next_at, last_error)";
 pub const SNOOZED: &str = "snoozed.mac = row_mac('snoozed', snoozed.name, snoozed.delivery,
@@ -101,7 +129,10 @@ fn code(seal: &RowSeal, context: &Context<'_>) -> rusqlite::Result<[u8; 16]> {
 /// its rows were sealed with. Views are then rebuilt from the trail; a change that
 /// was made before to any other of these tables stays unnoticed.
 pub fn seal(transaction: &Transaction<'_>, key: &RowSeal, tables: &[&str]) -> rusqlite::Result<()> {
-    for (table, columns) in TABLES.iter().filter(|(name, _)| tables.contains(name)) {
+    for (table, columns) in self::tables(transaction)? {
+        if !tables.contains(&table) {
+            continue;
+        }
         let columns = columns.join(", ");
         let seal = format!("UPDATE {table} SET mac = row_mac('{table}', {columns})");
         transaction.execute(&seal, [])?;
@@ -280,7 +311,7 @@ pub fn prove(connection: &Connection) -> rusqlite::Result<()> {
 /// and how many there are.
 pub fn sample(connection: &Connection, limit: u32) -> rusqlite::Result<(u64, u64)> {
     let (mut ours, mut all) = (0, 0);
-    for (table, columns) in TABLES {
+    for (table, columns) in tables(connection)? {
         let columns = columns.join(", ");
         let find = format!(
             "SELECT count(*), coalesce(sum(ours), 0) FROM (
@@ -317,13 +348,13 @@ pub fn changed(
 
 fn changed_by_function(connection: &Connection) -> rusqlite::Result<Vec<(&'static str, u64)>> {
     let mut changed = Vec::new();
-    for (table, columns) in TABLES {
+    for (table, columns) in tables(connection)? {
         let columns = columns.join(", ");
         let find =
             format!("SELECT count(*) FROM {table} WHERE mac IS NOT row_mac('{table}', {columns})");
         let count: i64 = connection.query_row(&find, [], |row| row.get(0))?;
         if count > 0 {
-            changed.push((*table, count as u64));
+            changed.push((table, count as u64));
         }
     }
     Ok(changed)
@@ -336,8 +367,9 @@ fn changed_by_function(connection: &Connection) -> rusqlite::Result<Vec<(&'stati
 /// are made anew from the trail by whoever rebuilds.
 pub fn remove_changed(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<(&'static str, u64)>> {
     let found = changed_by_function(transaction)?;
+    let tables = tables(transaction)?;
     for (table, _) in &found {
-        let columns = TABLES.iter().find(|(name, _)| name == table);
+        let columns = tables.iter().find(|(name, _)| name == table);
         let columns = columns.map_or(String::new(), |(_, columns)| columns.join(", "));
         let remove = format!("DELETE FROM {table} WHERE mac IS NOT row_mac('{table}', {columns})");
         transaction.execute(&remove, [])?;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
     AnswerRow, Lane, RowSeal, SweepPage, SweepQuery,
-    sqlite::{is_unreadable, records, write::read_lanes},
+    sqlite::{is_unreadable, records, turn},
 };
 
 /// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
@@ -117,11 +117,9 @@ pub fn kept(
 
 /// How many deliveries of a lane changed after `since`.
 fn count(connection: &Connection, lane: Lane, since: Option<i64>) -> rusqlite::Result<u64> {
-    let lanes = connection
-        .prepare_cached("SELECT lanes FROM streams WHERE no = ?1")?
-        .query_row([lane.stream as i64], |row| Ok(read_lanes(row.get_ref(0)?)?))
-        .optional()?;
-    let Some(lanes) = lanes else { return Ok(0) };
+    let Some(lanes) = turn::lanes(connection, lane.stream)? else {
+        return Ok(0);
+    };
     let whole = lanes[usize::from(lane.status)];
     let Some(since) = since else {
         return Ok(whole.count);

@@ -50,6 +50,8 @@ pub struct World {
     pub store: Arc<dyn Store>,
     pub deliveries: Vec<Known>,
     pub streams: Vec<StreamRow>,
+    /// By the number of their stream.
+    pub lanes: Vec<LanesRow>,
     pub entries: Vec<EntryRow>,
     pub batch: Batch,
     pub now: i64,
@@ -60,22 +62,24 @@ pub const LEVELS: u8 = 3;
 impl World {
     /// Streams whose pending deliveries are numbered from these numbers on.
     pub fn new(store: Arc<dyn Store>, first_numbers: &[u64]) -> World {
-        let streams = (0..).zip(first_numbers).map(|(no, first)| {
-            let mut lanes = [LaneRow::default(); 4];
-            lanes[0].next_no = *first;
-            StreamRow {
-                no,
-                name: format!("agent/a{no}"),
-                next_seq: 0,
-                head: None,
-                last: None,
-                lanes,
-            }
+        let numbers = 0..first_numbers.len() as u64;
+        let streams = numbers.map(|no| StreamRow {
+            no,
+            name: format!("agent/a{no}"),
+            next_seq: 0,
+            head: None,
+            last: None,
+        });
+        let lanes = (0..).zip(first_numbers).map(|(stream, first)| {
+            let mut by_status = [LaneRow::default(); 4];
+            by_status[0].next_no = *first;
+            LanesRow { stream, by_status }
         });
         World {
             store,
             deliveries: Vec::new(),
             streams: streams.collect(),
+            lanes: lanes.collect(),
             entries: Vec::new(),
             batch: Batch::default(),
             now: 1_000_000,
@@ -114,14 +118,19 @@ impl World {
         row.head = Some(entry_hash);
         row.last = Some(position);
         self.entries.push(entry.clone());
-        self.batch.entries.push(entry);
+        self.batch.log.entries.push(entry);
         position
     }
 
     fn count(&mut self, stream: u64, number: u64, more: i64) {
         for level in 0..LEVELS {
             let block = number >> (8 * (u32::from(level) + 1));
-            *self.batch.blocks.entry((stream, level, block)).or_default() += more;
+            *self
+                .batch
+                .wake
+                .blocks
+                .entry((stream, level, block))
+                .or_default() += more;
         }
     }
 
@@ -130,7 +139,7 @@ impl World {
         let id = Uuid::from_u128(0x5eed_0000 + self.entries.len() as u128);
         let no = self.entry(stream, id, &parts);
         let at = self.tick();
-        let lane = &mut self.streams[stream as usize].lanes[0];
+        let lane = &mut self.lanes[stream as usize].by_status[0];
         let number = lane.next_no;
         lane.next_no += 1;
         lane.count += 1;
@@ -159,7 +168,7 @@ impl World {
             erased: Erased::Nothing,
             due_at: None,
         };
-        self.batch.new_deliveries.push(row.clone());
+        self.batch.wake.new_deliveries.push(row.clone());
         self.deliveries.push(Known {
             row,
             feedback: None,
@@ -177,7 +186,7 @@ impl World {
         let at = self.tick();
         let pending_no = self.deliveries[index].row.pending_no;
         self.count(stream, pending_no, -1);
-        let lanes = &mut self.streams[stream as usize].lanes;
+        let lanes = &mut self.lanes[stream as usize].by_status;
         lanes[0].count -= 1;
         let lane = &mut lanes[usize::from(status)];
         let number = lane.next_no;
@@ -198,11 +207,12 @@ impl World {
         let known = &mut self.deliveries[index];
         if let Some(position) = position {
             known.history.push(position);
-            self.batch.history.push((known.row.no, position));
+            self.batch.wake.history.push((known.row.no, position));
         }
         let no = known.row.no;
         let fresh = self
             .batch
+            .wake
             .new_deliveries
             .iter_mut()
             .find(|row| row.no == no);
@@ -210,15 +220,19 @@ impl World {
             *row = known.row.clone();
             return;
         }
-        self.batch.changed_deliveries.retain(|row| row.no != no);
-        self.batch.changed_deliveries.push(known.row.clone());
+        self.batch
+            .wake
+            .changed_deliveries
+            .retain(|row| row.no != no);
+        self.batch.wake.changed_deliveries.push(known.row.clone());
     }
 
     pub fn take_batch(&mut self) -> Batch {
         let mut batch = std::mem::take(&mut self.batch);
-        batch.streams = self.streams.clone();
+        batch.log.streams = self.streams.clone();
+        batch.wake.lanes = self.lanes.clone();
         let size = self.entries.len() as u64;
-        batch.head = Some(HeadRow {
+        batch.log.head = Some(HeadRow {
             size,
             last_time: Micros(self.now),
             note: format!("note {size}"),

@@ -1,16 +1,14 @@
 //! Backup and restore.
 
-use std::{
-    fs,
-    io::Write as _,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fs, io::Write as _, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, bail};
 use engine::{Engine, keys, proof};
 use serde_json::json;
+use store::{
+    Location,
+    durable::{put_in_place, with_suffix},
+};
 
 use crate::{
     Ending,
@@ -24,7 +22,7 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
     if file.exists() {
         bail!("{} exists; choose another name", file.display());
     }
-    let store = store::open_read_only(&directory, None)
+    let store = store::open_read_only(&directory.as_path().into(), None)
         .with_context(|| format!("could not open the data in {}", directory.display()))?;
     let mut inside = Vec::new();
     if with_keys {
@@ -41,7 +39,6 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
     let made = copy(store.as_ref(), &partial, inside, file).await;
     if made.is_err() {
         let _ = fs::remove_file(&partial);
-        let _ = fs::remove_file(with_suffix(&partial, "-journal"));
     }
     made.context("the copy failed")?;
     match place.json {
@@ -54,12 +51,6 @@ pub async fn backup(place: &Place, file: &Path, with_keys: bool) -> Result<Endin
     Ok(Ending::Done)
 }
 
-pub fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
 async fn copy(
     store: &dyn store::Store,
     partial: &Path,
@@ -67,15 +58,7 @@ async fn copy(
     file: &Path,
 ) -> Result<()> {
     store.backup(partial, inside).await?;
-    put_in_place(partial, file)
-}
-
-/// Durable before it has its name, and its name durable too.
-pub fn put_in_place(from: &Path, to: &Path) -> Result<()> {
-    fs::File::open(from)?.sync_all()?;
-    fs::rename(from, to)?;
-    let directory = to.parent().filter(|path| !path.as_os_str().is_empty());
-    Ok(fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?)
+    Ok(put_in_place(partial, file)?)
 }
 
 pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
@@ -87,7 +70,7 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
     }
     let directory = connect::directory(place)?;
     let _lock = house::lock(&directory)?;
-    if directory.join(store::FILE).exists() {
+    if Location::from(directory.as_path()).exists()? {
         bail!(
             "{} holds data already; restore into another",
             directory.display()
@@ -128,12 +111,13 @@ async fn restore_into(
     directory: &Path,
     staging: &Path,
 ) -> Result<(String, bool)> {
+    let (target, staged) = (Location::from(directory), Location::from(staging));
     let keys_directory = directory.join(keys::DIRECTORY);
     let (seal, trail) = (
         keys_directory.join(keys::SEAL_KEY),
         keys_directory.join(keys::TRAIL_KEY),
     );
-    let inside = store::restore(file, staging, seal.exists()).context("this is no backup")?;
+    let inside = store::restore(file, &staged, seal.exists()).context("this is no backup")?;
     let inside = |name: &str| inside.iter().find(|(held, _)| held == name);
     if let (Some((_, key)), false) = (inside(keys::SEAL_KEY), seal.exists()) {
         create_private_directory(&keys_directory)?;
@@ -156,10 +140,10 @@ async fn restore_into(
     let passing = store::RowSeal::new(&keys::random()?);
     let known_seal = house::row_seal(directory).filter(|_| with_keys);
     if known_seal.is_none() {
-        store::reseal(staging, &passing).context("this is no backup")?;
+        store::reseal(&staged, &passing).context("this is no backup")?;
     }
     let row_seal = known_seal.as_ref().unwrap_or(&passing);
-    let opened = store::open(staging, row_seal).await;
+    let opened = store::open(&staged, row_seal).await;
     let mut store = opened.context("this is no backup")?;
     // Whatever the views of the backup say, the trail decides.
     let made_anew = async |store: &dyn store::Store| {
@@ -187,8 +171,8 @@ async fn restore_into(
     if known_seal.is_none() {
         drop(store);
         let row_seal = keys::open_seal(directory)?.row_seal();
-        store::reseal(staging, &row_seal)?;
-        store = store::open(staging, &row_seal).await?;
+        store::reseal(&staged, &row_seal)?;
+        store = store::open(&staged, &row_seal).await?;
     }
 
     // A new origin and key: whoever kept the old log's checkpoints can tell.
@@ -203,17 +187,8 @@ async fn restore_into(
     store.settle(house::PATIENCE).await?;
     drop(store);
     // What another database left here must not be taken for a part of this one.
-    for left in ["-wal", "-shm"].map(|suffix| with_suffix(&directory.join(store::FILE), suffix)) {
-        if left.exists() {
-            fs::rename(&left, with_suffix(&left, ".before-restore"))?;
-        }
-    }
-    // The head first: a head without data is refused, and a restore then repeated.
-    put_in_place(
-        &staging.join(store::HEAD_FILE),
-        &directory.join(store::HEAD_FILE),
-    )?;
-    put_in_place(&staging.join(store::FILE), &directory.join(store::FILE))?;
+    target.set_aside(".before-restore")?;
+    staged.move_to(&target)?;
     Ok((origin, with_keys))
 }
 

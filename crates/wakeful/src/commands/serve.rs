@@ -70,7 +70,7 @@ fn read_config(path: Option<&Path>) -> Result<File> {
 pub async fn serve(place: &Place, flags: Serve) -> Result<Ending> {
     let mut file = read_config(flags.config.as_deref())?;
     let directory = match (&place.data, file.data) {
-        (None, Some(data)) => data,
+        (None, Some(data)) => connect::named_directory(&data)?,
         _ => connect::directory(place)?,
     };
     let default_listen = DEFAULT_LISTEN.parse().context("the default address")?;

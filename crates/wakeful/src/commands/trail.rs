@@ -16,6 +16,10 @@ use engine::{
     rebuild::Rebuilt,
 };
 use serde_json::{Value, json};
+use store::{
+    Location,
+    durable::{put_in_place, unused, with_suffix},
+};
 use trail::{
     Checkpoint, CheckpointFault, Keyring, Receipt, VerifierKey, export_reader::verify_export,
 };
@@ -217,7 +221,7 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
     }
     let kept = read_checkpoints(&known, since)?;
     let seal = house::row_seal(&directory);
-    let store = store::open_read_only(&directory, seal.as_ref())
+    let store = store::open_read_only(&directory.as_path().into(), seal.as_ref())
         .with_context(|| format!("could not open the data in {}", directory.display()))?;
     let progress = Progress::new("verified");
     let verified = proof::verify(
@@ -408,7 +412,7 @@ async fn export(place: &Place, file: &Path) -> Result<Ending> {
     let directory = connect::own_directory(place, "export")?;
     let own = keys::read_trail_key(&directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY))
         .context("could not read the log's key")?;
-    let store = store::open_read_only(&directory, None)
+    let store = store::open_read_only(&directory.as_path().into(), None)
         .with_context(|| format!("could not open the data in {}", directory.display()))?;
     // All content is in it, readable.
     let out = house::create_private(file)
@@ -486,16 +490,13 @@ async fn rebuild_and_compare(store: &dyn store::Store) -> Result<Rebuilt> {
 /// The views of a copy, made anew: no server has to stop for it.
 async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
     let scratch = tempfile::tempdir().context("no room for a copy")?;
-    let file = scratch.path().join(store::FILE);
-    drop(house::create_private(&file)?);
-    store
-        .backup(&file, Vec::new())
-        .await
-        .context("the copy failed")?;
+    let location = Location::from(scratch.path());
+    let copied = store::copy(store, &location).await;
+    copied.context("the copy failed")?;
     // Kept rows are not what is compared here: any key will do.
     let seal = store::RowSeal::new(&[0; 32]);
-    store::reseal_kept(scratch.path(), &seal)?;
-    let copy = store::open(scratch.path(), &seal).await?;
+    store::reseal_kept(&location, &seal)?;
+    let copy = store::open(&location, &seal).await?;
     Ok(rebuild_and_compare(copy.as_ref()).await?.wrong())
 }
 
@@ -508,7 +509,7 @@ async fn go_on(place: &Place) -> Result<Ending> {
         bail!("{} is missing: put it back first", file.display());
     }
     let seal = keys::open_seal(&directory).context("could not open the keys")?;
-    let live = store::open_read_only(&directory, None)
+    let live = store::open_read_only(&directory.as_path().into(), None)
         .with_context(|| format!("there is no data in {}", directory.display()))?;
     let prefix = match live.sound_prefix().await? {
         Some(prefix) => prefix,
@@ -520,10 +521,8 @@ async fn go_on(place: &Place) -> Result<Ending> {
         fs::remove_dir_all(&staging).context("could not remove what an earlier try left")?;
     }
     backup::create_private_directory(&staging)?;
-    drop(house::create_private(&staging.join(store::FILE))?);
-    live.backup(&staging.join(store::FILE), Vec::new())
-        .await
-        .context("the copy failed")?;
+    let copied = store::copy(live.as_ref(), &staging.as_path().into()).await;
+    copied.context("the copy failed")?;
     drop(live);
     let continued = continue_in(place, &directory, &staging, &seal, prefix).await;
     fs::remove_dir_all(&staging).context("could not remove the directory continuing")?;
@@ -582,7 +581,8 @@ async fn continue_in(
     seal: &keys::Seed,
     prefix: store::Prefix,
 ) -> Result<(String, PathBuf)> {
-    let store = store::open(staging, &seal.row_seal()).await?;
+    let (target, staged) = (Location::from(directory), Location::from(staging));
+    let store = store::open(&staged, &seal.row_seal()).await?;
     let body_keys = house::body_keys(place.body_key.as_deref())?;
     // The new key is made beside the copy, and put in place with it.
     let beside = staging.join(keys::DIRECTORY);
@@ -595,32 +595,13 @@ async fn continue_in(
     Engine::continue_log_from(setup, prefix).await?;
     store.settle(house::PATIENCE).await?;
     drop(store);
-    let file = directory.join(store::FILE);
-    let before = unused(&backup::with_suffix(&file, ".before-continue"));
     let trail_key = directory.join(keys::DIRECTORY).join(keys::TRAIL_KEY);
-    let old_key = unused(&backup::with_suffix(&trail_key, ".before-continue"));
-    for ending in ["-wal", "-shm", ""] {
-        let part = backup::with_suffix(&file, ending);
-        if part.exists() {
-            fs::rename(&part, backup::with_suffix(&before, ending))?;
-        }
-    }
+    let old_key = unused(&with_suffix(&trail_key, ".before-continue"));
+    let before = target.set_aside(".before-continue")?;
     fs::rename(&trail_key, &old_key)?;
-    backup::put_in_place(&beside.join(keys::TRAIL_KEY), &trail_key)?;
-    backup::put_in_place(
-        &staging.join(store::HEAD_FILE),
-        &directory.join(store::HEAD_FILE),
-    )?;
-    backup::put_in_place(&staging.join(store::FILE), &file)?;
+    put_in_place(&beside.join(keys::TRAIL_KEY), &trail_key)?;
+    staged.move_to(&target)?;
     Ok((origin, before))
-}
-
-/// A name like this one that nothing has.
-fn unused(path: &Path) -> PathBuf {
-    let mut names = (1..).map(|n| backup::with_suffix(path, &format!("-{n}")));
-    let name = std::iter::once(path.to_owned()).chain(&mut names);
-    let mut free = name.filter(|name| !name.exists());
-    free.next().unwrap_or_else(|| path.to_owned())
 }
 
 async fn rotate_key(place: &Place) -> Result<Ending> {

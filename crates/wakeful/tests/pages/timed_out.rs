@@ -14,7 +14,7 @@ use crate::{browser::Browser, harness::House};
 /// time for the answer. Gives the ids, in the order of `details`.
 async fn delivered_ten_minutes_ago(house: &House, details: &[Option<&str>]) -> Vec<String> {
     let keys = Keys::open(house.data()).unwrap();
-    let store = store::open(house.data(), &keys.seal.row_seal()).await;
+    let store = store::open(&house.data().into(), &keys.seal.row_seal()).await;
     let system = Clock::system();
     let setup = Setup {
         store: store.unwrap(),

@@ -97,6 +97,11 @@ const OLDER: &str = "
     ALTER TABLE accounts DROP COLUMN mac; ALTER TABLE deliveries DROP COLUMN mac;
     ALTER TABLE deliveries DROP COLUMN told; ALTER TABLE parts DROP COLUMN mac;
     ALTER TABLE entries DROP COLUMN mac; ALTER TABLE head DROP COLUMN version;
+    ALTER TABLE streams ADD COLUMN lanes BLOB;
+    UPDATE streams SET lanes = coalesce((SELECT numbers FROM lanes WHERE stream = no), zeroblob(64));
+    DROP TABLE lanes;
+    ALTER TABLE idempotency RENAME COLUMN body TO delivery_id;
+    ALTER TABLE idempotency DROP COLUMN status;
     PRAGMA user_version = 4;";
 
 const VIC_IS_OWNER: &str = "UPDATE accounts SET body = replace(body, 'viewer', 'owner') WHERE kind = 'user' AND id = 'vic';";

@@ -1,42 +1,27 @@
-//! Events become rows. The writer calls this for what it has just decided, and
-//! a rebuild calls it for what the trail says; both must give the same rows, so
-//! nothing here looks at anything but the event and the rows before it.
+//! WAKE's rows: deliveries and what became of them, lanes, blocks, history. What a
+//! person does in the inbox changes them too.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::{HashMap, HashSet};
 
-use account::event::RelaysCounted;
-use store::{
-    AccountRow, Batch, DeliveryRow, Erased, HoldRow, Loaded, RelayedChange, RelayedRow, StreamRow,
-};
+use store::{DeliveryRow, Erased, HoldRow, LanesRow, batch::wake::Batch};
 use trail::Micros;
 use uuid::Uuid;
 
-use crate::{
-    breaks::{self, Break},
-    core,
-    event::Event,
-};
+use super::{At, Lanes, channel_code, format_code, kind_code, status_code, verdict_code};
+use crate::breaks::{self, Break};
 
 /// Sizes of the blocks in which pending deliveries are counted: 256, 256², 256³.
 const BLOCK_LEVELS: u8 = 3;
 const PENDING: usize = 0;
 
-/// Rows of a batch, as loaded and as changed.
 #[derive(Debug, Default)]
 pub struct Views {
     deliveries: HashMap<Uuid, Staged>,
+    touched_lanes: HashSet<u64>,
     batch: Batch,
     /// Entries that should never have been: on a row that was put back, the
     /// writer decides anew what was decided already.
     pub impossible: Vec<(u64, &'static str)>,
-}
-
-/// Where an event stands in the log, and whether erasable content stands beside it.
-#[derive(Clone, Copy, Debug)]
-pub struct At {
-    pub position: u64,
-    pub time: Micros,
-    pub has_content: bool,
 }
 
 #[derive(Debug)]
@@ -47,8 +32,8 @@ struct Staged {
 }
 
 impl Views {
-    pub fn add_loaded(&mut self, loaded: &mut Loaded) {
-        for (id, row) in loaded.deliveries.drain() {
+    pub fn add_loaded(&mut self, deliveries: HashMap<Uuid, DeliveryRow>) {
+        for (id, row) in deliveries {
             self.deliveries.entry(id).or_insert(Staged {
                 row,
                 is_new: false,
@@ -65,16 +50,12 @@ impl Views {
         self.deliveries.values().map(|staged| staged.row.stream)
     }
 
-    /// The soonest timer among the rows of this batch.
     pub fn next_due(&self) -> Option<Micros> {
-        self.deliveries
-            .values()
-            .filter_map(|staged| staged.row.due_at)
-            .min()
+        let timers = self.deliveries.values();
+        timers.filter_map(|staged| staged.row.due_at).min()
     }
 
-    /// The changes, with everything else of the batch left to the caller.
-    pub fn into_batch(self) -> Batch {
+    pub fn into_batch(self, lanes: &Lanes) -> Batch {
         let mut batch = self.batch;
         for staged in self.deliveries.into_values() {
             match (staged.is_new, staged.changed) {
@@ -86,62 +67,34 @@ impl Views {
         // In the order of their numbers a B-tree grows at its end.
         batch.new_deliveries.sort_unstable_by_key(|row| row.no);
         batch.changed_deliveries.sort_unstable_by_key(|row| row.no);
+        let touched = self.touched_lanes.iter();
+        batch.lanes = touched.filter_map(|no| lanes.get(no)).copied().collect();
         batch
     }
 
-    pub fn project(
-        &mut self,
-        event: &Event,
-        stream: &mut StreamRow,
-        accounts: &mut Arc<account::State>,
-        at: At,
-    ) {
-        match event {
-            Event::Wake(event) => self.wake(event, stream, at),
-            Event::Inbox(event) => self.inbox(event, stream, at),
-            Event::Account(account::Event::RelaysCounted(counted)) => self.relayed(counted),
-            Event::Account(event) if !event.changes_accounts() => {}
-            Event::Account(event) => {
-                self.no_longer_relayed(event);
-                let before = Arc::clone(accounts);
-                Arc::make_mut(accounts).apply(event, at.time);
-                let rows: Vec<AccountRow> = core::account_rows(&before, accounts, event);
-                self.batch.accounts.extend(rows);
+    /// Every agent has lanes from the first entry of its stream on.
+    pub fn begin_lanes(&mut self, stream: u64, lanes: &mut Lanes) {
+        lanes.entry(stream).or_insert_with(|| {
+            self.touched_lanes.insert(stream);
+            LanesRow {
+                stream,
+                ..LanesRow::default()
             }
-        }
-    }
-
-    fn relayed(&mut self, counted: &RelaysCounted) {
-        let more = RelayedRow {
-            owner: counted.owner.clone(),
-            agent_id: counted.agent_id.clone(),
-            seen_at: counted.seen_at,
-            to_device: counted.to_device,
-            to_device_bytes: counted.to_device_bytes,
-            from_device: counted.from_device,
-            from_device_bytes: counted.from_device_bytes,
-            refused: counted.refused,
-        };
-        self.batch.relayed.push(RelayedChange::More(more));
-    }
-
-    fn no_longer_relayed(&mut self, event: &account::Event) {
-        let (owner, agent_id) = match event {
-            account::Event::AgentRemoved(gone) => (&gone.owner, &gone.agent_id),
-            account::Event::DeviceTokenRevoked(gone) => (&gone.owner, &gone.agent_id),
-            _ => return,
-        };
-        self.batch.relayed.push(RelayedChange::Gone {
-            owner: owner.clone(),
-            agent_id: agent_id.clone(),
         });
     }
 
-    fn wake(&mut self, event: &wake::Event, stream: &mut StreamRow, at: At) {
-        let At { position, time, .. } = at;
+    /// The lanes of an entry's stream, which are among those to write.
+    fn lanes<'l>(&mut self, at: At<'_>, lanes: &'l mut Lanes) -> &'l mut LanesRow {
+        self.touched_lanes.insert(at.stream_no);
+        let row = lanes.get_mut(&at.stream_no);
+        row.expect("every agent has lanes")
+    }
+
+    pub fn wake(&mut self, event: &wake::Event, at: At<'_>, lanes: &mut Lanes) {
+        let position = at.position;
         match event {
             wake::Event::DeliveryReceived(received) => {
-                let row = self.received(received, stream, position, time);
+                let row = self.received(received, at, lanes);
                 let staged = Staged {
                     row,
                     is_new: true,
@@ -160,19 +113,24 @@ impl Views {
     fn received(
         &mut self,
         received: &wake::event::DeliveryReceived,
-        stream: &mut StreamRow,
-        position: u64,
-        time: Micros,
+        at: At<'_>,
+        lanes: &mut Lanes,
     ) -> DeliveryRow {
-        let lane = &mut stream.lanes[PENDING];
+        let At {
+            stream_no,
+            position,
+            time,
+            ..
+        } = at;
+        let lane = &mut self.lanes(at, lanes).by_status[PENDING];
         let number = lane.next_no;
         lane.next_no += 1;
         lane.count += 1;
-        self.count_pending(stream.no, number, 1);
+        self.count_pending(stream_no, number, 1);
         let mut row = DeliveryRow {
             no: position,
             id: received.delivery_id,
-            stream: stream.no,
+            stream: stream_no,
             kind: kind_code(received.r#type),
             status: status_code(wake::Status::Pending),
             test: received.test,
@@ -197,7 +155,7 @@ impl Views {
         row
     }
 
-    fn inbox(&mut self, event: &inbox::Event, stream: &mut StreamRow, at: At) {
+    pub fn inbox(&mut self, event: &inbox::Event, at: At<'_>, lanes: &mut Lanes) {
         let position = at.position;
         match event {
             inbox::Event::AnswerHeld(held) => self.change(held.delivery_id, position, |row| {
@@ -219,7 +177,7 @@ impl Views {
                 })
             }
             inbox::Event::DeliveryAnswered(answered) => {
-                self.answered(answered, stream, at);
+                self.answered(answered, at, lanes);
             }
             inbox::Event::DeliverySeen(seen) => self.mention(seen.delivery_id, position),
             inbox::Event::ContentErased(erased) => {
@@ -241,8 +199,8 @@ impl Views {
     fn answered(
         &mut self,
         answered: &inbox::event::DeliveryAnswered,
-        stream: &mut StreamRow,
-        at: At,
+        at: At<'_>,
+        lanes: &mut Lanes,
     ) {
         let status = verdict_code(answered.status);
         if let Some(row) = self.delivery(answered.delivery_id) {
@@ -260,9 +218,10 @@ impl Views {
         else {
             return;
         };
-        stream.lanes[PENDING].count = stream.lanes[PENDING].count.saturating_sub(1);
-        self.count_pending(stream.no, pending_no, -1);
-        let lane = &mut stream.lanes[usize::from(status)];
+        self.count_pending(at.stream_no, pending_no, -1);
+        let lanes = &mut self.lanes(at, lanes).by_status;
+        lanes[PENDING].count = lanes[PENDING].count.saturating_sub(1);
+        let lane = &mut lanes[usize::from(status)];
         let lane_no = lane.next_no;
         lane.next_no += 1;
         lane.count += 1;
@@ -320,60 +279,4 @@ fn due_at(row: &DeliveryRow) -> Option<Micros> {
     let waits = usize::from(row.status) == PENDING && !row.timed_out;
     let timeout = row.timeout_at.filter(|_| waits);
     hold.into_iter().chain(timeout).min()
-}
-
-/// Codes are places in the closed lists, which only grow at their ends.
-pub fn kind_code(kind: wake::Kind) -> u8 {
-    kind as u8
-}
-
-pub fn kind(code: u8) -> wake::Kind {
-    wake::Kind::ALL
-        .get(usize::from(code))
-        .copied()
-        .unwrap_or(wake::Kind::Update)
-}
-
-pub fn status_code(status: wake::Status) -> u8 {
-    status as u8
-}
-
-pub fn status(code: u8) -> wake::Status {
-    wake::Status::ALL
-        .get(usize::from(code))
-        .copied()
-        .unwrap_or(wake::Status::Pending)
-}
-
-pub fn verdict_code(verdict: inbox::Verdict) -> u8 {
-    verdict as u8 + 1
-}
-
-pub fn verdict(code: u8) -> inbox::Verdict {
-    let place = usize::from(code.saturating_sub(1));
-    inbox::Verdict::ALL
-        .get(place)
-        .copied()
-        .unwrap_or(inbox::Verdict::Rejected)
-}
-
-pub fn format_code(format: wake::DetailsFormat) -> u8 {
-    format as u8
-}
-
-pub fn format(code: u8) -> Option<wake::DetailsFormat> {
-    wake::DetailsFormat::ALL.get(usize::from(code)).copied()
-}
-
-pub fn channel_code(channel: inbox::event::Channel) -> u8 {
-    channel as u8
-}
-
-pub fn channel(code: u8) -> inbox::event::Channel {
-    use inbox::event::Channel;
-    match code {
-        1 => Channel::Page,
-        2 => Channel::Terminal,
-        _ => Channel::Api,
-    }
 }

@@ -1,0 +1,144 @@
+//! Rows of people, agents, keys and rules, and what passed between devices and
+//! their owners; and the accounts out of their rows.
+
+use std::sync::Arc;
+
+use account::{Event, State, event::RelaysCounted};
+use store::{AccountRow, RelayedChange, RelayedRow, batch::account::Batch};
+use trail::Micros;
+
+use crate::StartFault;
+
+pub fn project(event: &Event, time: Micros, accounts: &mut Arc<State>, batch: &mut Batch) {
+    if let Event::RelaysCounted(counted) = event {
+        batch.relayed.push(relayed(counted));
+    }
+    if event.changes_accounts() {
+        batch.relayed.extend(no_longer_relayed(event));
+        let before = Arc::clone(accounts);
+        Arc::make_mut(accounts).apply(event, time);
+        batch
+            .accounts
+            .extend(account_rows(&before, accounts, event));
+    }
+}
+
+fn relayed(counted: &RelaysCounted) -> RelayedChange {
+    let more = RelayedRow {
+        owner: counted.owner.clone(),
+        agent_id: counted.agent_id.clone(),
+        seen_at: counted.seen_at,
+        to_device: counted.to_device,
+        to_device_bytes: counted.to_device_bytes,
+        from_device: counted.from_device,
+        from_device_bytes: counted.from_device_bytes,
+        refused: counted.refused,
+    };
+    RelayedChange::More(more)
+}
+
+fn no_longer_relayed(event: &Event) -> Option<RelayedChange> {
+    let (owner, agent_id) = match event {
+        Event::AgentRemoved(gone) => (&gone.owner, &gone.agent_id),
+        Event::DeviceTokenRevoked(gone) => (&gone.owner, &gone.agent_id),
+        _ => return None,
+    };
+    Some(RelayedChange::Gone {
+        owner: owner.clone(),
+        agent_id: agent_id.clone(),
+    })
+}
+
+/// Accounts from their rows.
+pub fn read(rows: Vec<AccountRow>) -> Result<State, StartFault> {
+    let mut state = State::default();
+    for AccountRow { kind, id, body } in rows {
+        let body = body.unwrap_or_default();
+        let read = match kind.as_str() {
+            "user" => insert(&mut state.users, &id, &body),
+            "token" => insert(&mut state.tokens, &id, &body),
+            "agent" => insert(&mut state.agents, &id, &body),
+            "key" => insert(&mut state.keys, &id, &body),
+            "allow" => insert(&mut state.allowlist, &id, &body),
+            "retention" => insert(&mut state.retention, &id, &body),
+            "rate" => insert_rate(&mut state, &id, &body),
+            "session" => insert(&mut state.sessions, &id, &body),
+            "link" => insert(&mut state.links, &id, &body),
+            _ => Ok(()),
+        };
+        read.map_err(|error| StartFault::Damaged(format!("account {kind} {id}: {error}")))?;
+    }
+    state.reindex();
+    Ok(state)
+}
+
+fn insert<T: serde::de::DeserializeOwned>(
+    map: &mut std::collections::BTreeMap<String, T>,
+    id: &str,
+    body: &str,
+) -> serde_json::Result<()> {
+    map.insert(id.to_owned(), serde_json::from_str(body)?);
+    Ok(())
+}
+
+fn insert_rate(state: &mut State, id: &str, body: &str) -> serde_json::Result<()> {
+    if let Some(keys) = account::KeyKind::parse(id) {
+        state.rates.insert(keys, serde_json::from_str(body)?);
+    }
+    Ok(())
+}
+
+/// The rows that an event of the account streams changes, as `state` is after it.
+fn account_rows(before: &State, after: &State, event: &Event) -> Vec<AccountRow> {
+    match event {
+        Event::UserCreated(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::RoleSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::UserStateSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
+        Event::TokenIssued(e) => {
+            let gone = before
+                .tokens
+                .keys()
+                .filter(|id| !after.tokens.contains_key(*id));
+            let mut rows: Vec<AccountRow> = gone
+                .map(|id| row::<account::Token>("token", id, None))
+                .collect();
+            rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
+            rows
+        }
+        Event::SignInLinkMade(e) => vec![row("link", &e.name, after.links.get(&e.name))],
+        Event::SessionOpened(e) => vec![
+            row("session", &e.session_id, after.sessions.get(&e.session_id)),
+            row("link", &e.name, after.links.get(&e.name)),
+        ],
+        Event::SessionClosed(e) => vec![row::<account::Session>("session", &e.session_id, None)],
+        Event::AgentAdded(e) => vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))],
+        Event::AgentRemoved(e) => vec![row::<account::Agent>("agent", &e.agent_id, None)],
+        Event::DeviceTokenIssued(e) => {
+            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
+        }
+        Event::DeviceTokenRevoked(e) => {
+            vec![row("agent", &e.agent_id, after.agents.get(&e.agent_id))]
+        }
+        Event::KeyCreated(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::KeyRevoked(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
+        Event::WebhookAllowed(e) => {
+            vec![row("allow", &e.pattern, after.allowlist.get(&e.pattern))]
+        }
+        Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
+        Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
+        Event::RateSet(e) => vec![row("rate", e.keys.as_str(), after.rates.get(&e.keys))],
+        _ => Vec::new(),
+    }
+}
+
+fn row<T: serde::Serialize>(kind: &str, id: &str, thing: Option<&T>) -> AccountRow {
+    let body = thing.map(|thing| {
+        serde_json::to_string(thing).expect("account state has string keys and cannot fail")
+    });
+    AccountRow {
+        kind: kind.to_owned(),
+        id: id.to_owned(),
+        body,
+    }
+}

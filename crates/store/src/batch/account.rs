@@ -1,0 +1,11 @@
+//! The part of people and their devices. All of it is in the writer's memory, so
+//! that no command asks for any.
+
+use crate::{AccountRow, RelayedChange};
+
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub accounts: Vec<AccountRow>,
+    /// In this order.
+    pub relayed: Vec<RelayedChange>,
+}

@@ -1,0 +1,43 @@
+//! WAKE's part: deliveries, how many there are, the callbacks they owe.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::{CallbackRow, DeliveryRow, LanesRow};
+
+#[derive(Debug, Default)]
+pub struct Needs {
+    pub deliveries: Vec<Uuid>,
+    /// Lanes by the number of their stream.
+    pub lanes: Vec<u64>,
+    pub callbacks: Vec<u64>,
+}
+
+impl Needs {
+    pub fn is_empty(&self) -> bool {
+        self.deliveries.is_empty() && self.lanes.is_empty() && self.callbacks.is_empty()
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub deliveries: HashMap<Uuid, DeliveryRow>,
+    pub lanes: HashMap<u64, LanesRow>,
+    pub callbacks: HashMap<u64, CallbackRow>,
+}
+
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub new_deliveries: Vec<DeliveryRow>,
+    pub changed_deliveries: Vec<DeliveryRow>,
+    pub lanes: Vec<LanesRow>,
+    /// Pending deliveries by stream and block of 256^(level+1) numbers: how many more.
+    pub blocks: HashMap<(u64, u8, u64), i64>,
+    /// (delivery, entry) for entries after the one that received it.
+    pub history: Vec<(u64, u64)>,
+    pub callbacks: Vec<CallbackRow>,
+    /// Deliveries to erase, each with the position of its `content_erased` entry:
+    /// the parts of earlier entries about it are deleted, later ones stay.
+    pub erase: Vec<(u64, u64)>,
+}
