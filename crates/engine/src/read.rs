@@ -9,13 +9,13 @@ use store::{
     StreamQuery, SweepQuery,
 };
 use trail::{
-    Hash, Header, Micros,
+    Hash, Header, Micros, Stream,
     entry::{FACTS, commitment},
 };
 use uuid::Uuid;
 use wake::{Status, response::Response, sweep::Sweep};
 
-use crate::{project, shared::Shared};
+use crate::{event::Event, project, shared::Shared};
 
 /// A delivery in the words of the doors.
 #[derive(Clone, Debug)]
@@ -33,6 +33,15 @@ impl Row {
     /// Whether something that an agent would be told of it is gone.
     pub fn is_erased(&self) -> bool {
         is_erased(self.status(), self.row.erased)
+    }
+
+    /// What it is called in the inbox.
+    pub fn item(&self) -> inbox::ItemId {
+        inbox::ItemId::Delivery(self.row.id)
+    }
+
+    pub fn standing(&self) -> inbox::Standing {
+        crate::decide::standing(&self.row)
     }
 
     pub fn kind(&self) -> wake::Kind {
@@ -504,6 +513,14 @@ pub struct Entry {
     pub event_type: String,
     pub entry_hash: trail::Hash,
     pub facts: Box<RawValue>,
+}
+
+impl Entry {
+    /// What it says, if it is of a kind that this version knows.
+    pub fn event(&self) -> Option<Event> {
+        let stream = Stream::parse(&self.stream)?;
+        Event::read(&stream, &self.event_type, self.facts.get().as_bytes()).ok()
+    }
 }
 
 /// The old secret signs beside the new one for a day after a rotation.

@@ -18,7 +18,7 @@ use engine::{
     Clock, Command, Engine, Keys, Refusal, Reply, Setup, Vault,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use person::person;
 use tempfile::TempDir;
 use trail::{Hash, Micros};
@@ -204,7 +204,7 @@ impl Crew {
         let edited = verdict == Verdict::Redirected;
         Inbox::Respond {
             person: self.person(),
-            delivery_id: self.delivery(),
+            item: ItemId::Delivery(self.delivery()),
             request: Request {
                 answer: Answer {
                     verdict,
@@ -282,17 +282,13 @@ impl Crew {
             0..=6 => self.deliver().into(),
             7..=11 => self.respond().into(),
             12 | 13 => {
-                let (person, delivery_id) = (self.person(), self.delivery());
-                let undo = Inbox::Undo {
-                    person,
-                    delivery_id,
-                };
-                undo.into()
+                let (person, item) = (self.person(), ItemId::Delivery(self.delivery()));
+                Inbox::Undo { person, item }.into()
             }
             14 => {
                 let name = self.dice.pick(&PEOPLE).to_owned();
-                let delivery_id = self.delivery();
-                Inbox::See { name, delivery_id }.into()
+                let item = ItemId::Delivery(self.delivery());
+                Inbox::See { name, item }.into()
             }
             15 | 16 => self.callback(engine).await.into(),
             17 => {

@@ -21,7 +21,7 @@ use engine::{
     command::{Account, Deliver, Inbox, Wake},
     read::{InboxAsk, WebhookSecrets},
 };
-use inbox::{Person, Request, event::Channel};
+use inbox::{ItemId, Person, Request, event::Channel};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -167,7 +167,7 @@ impl World {
         let request = Request::parse(body.as_bytes()).unwrap();
         let command = Inbox::Respond {
             person: person("ann"),
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request,
         };
         self.engine.submit(command).await
@@ -175,10 +175,8 @@ impl World {
 
     async fn undo(&self, delivery_id: Uuid) -> Result<Reply, Refusal> {
         let person = person("ann");
-        let command = Inbox::Undo {
-            person,
-            delivery_id,
-        };
+        let item = ItemId::Delivery(delivery_id);
+        let command = Inbox::Undo { person, item };
         self.engine.submit(command).await
     }
 
@@ -365,7 +363,7 @@ async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
             engine
                 .submit(Inbox::Respond {
                     person,
-                    delivery_id: id,
+                    item: ItemId::Delivery(id),
                     request,
                 })
                 .await
@@ -410,7 +408,7 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     let id = world.deliver("").await;
     let respond = |name: &str| Inbox::Respond {
         person: person(name),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
         request: Request::parse(br#"{"status":"approved","hold_seconds":5}"#).unwrap(),
     };
     assert!(world.engine.submit(respond("bob")).await.is_ok());
@@ -421,11 +419,11 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     world.administer(Ask::SetRole { name, role }).await.unwrap();
     let see = |name: &str| Inbox::See {
         name: name.to_owned(),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
     };
     let undo = |name: &str| Inbox::Undo {
         person: person(name),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
     };
     let administer = |name: &str| Account::Administer {
         actor: account::Actor::person(name),

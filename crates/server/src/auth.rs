@@ -19,6 +19,57 @@ use crate::{
     visit::{self, Visit},
 };
 
+/// Someone who gives commands, and what shows that they may.
+pub trait Asks {
+    /// The secret they came with. The operator and the server itself have none.
+    fn presented(&self) -> Option<Presented>;
+
+    /// A command of theirs, which is refused if the secret is no longer theirs
+    /// when it is decided.
+    fn asks(&self, command: impl Into<Command>) -> Command {
+        match self.presented() {
+            Some(presented) => Command::by(presented, command),
+            None => command.into(),
+        }
+    }
+}
+
+impl Asks for Human {
+    fn presented(&self) -> Option<Presented> {
+        Some(self.by)
+    }
+}
+
+impl Asks for Signed {
+    fn presented(&self) -> Option<Presented> {
+        Some(Signed::presented(self))
+    }
+}
+
+impl Asks for Keeper {
+    fn presented(&self) -> Option<Presented> {
+        Some(self.0.by())
+    }
+}
+
+impl Asks for Remover {
+    fn presented(&self) -> Option<Presented> {
+        self.reviewer.as_ref().map(Reviewer::by)
+    }
+}
+
+impl Asks for Admin {
+    fn presented(&self) -> Option<Presented> {
+        self.owner.as_ref().map(Owner::by)
+    }
+}
+
+impl Asks for Acting {
+    fn presented(&self) -> Option<Presented> {
+        self.by
+    }
+}
+
 /// An agent, by its key.
 #[derive(Clone, Debug)]
 pub struct Agent(pub Key);
@@ -45,11 +96,6 @@ pub struct Human {
 }
 
 impl Human {
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        Command::by(self.by, command)
-    }
-
     /// Who this is at the pages; `None` for someone with a token.
     pub fn signed(&self, headers: &HeaderMap, app: &App) -> Result<Option<Signed>, Problem> {
         match self.by {
@@ -153,15 +199,10 @@ impl Admin {
         Ok(())
     }
 
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        self.acting().asks(command)
-    }
-
     pub fn acting(&self) -> Acting {
         Acting {
             actor: self.actor(),
-            by: self.owner.as_ref().map(Owner::by),
+            by: self.presented(),
         }
     }
 }
@@ -187,13 +228,6 @@ impl Acting {
         Acting {
             actor: Actor::Operator,
             by: None,
-        }
-    }
-
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        match self.by {
-            Some(by) => Command::by(by, command),
-            None => command.into(),
         }
     }
 }
@@ -446,25 +480,12 @@ impl Remover {
         name.map_or(Actor::Operator, Actor::person)
     }
 
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        match &self.reviewer {
-            Some(reviewer) => Command::by(reviewer.by(), command),
-            None => command.into(),
-        }
-    }
-
     pub fn administers(&self) -> bool {
         self.administers
     }
 }
 
 impl Keeper {
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        Command::by(self.0.by(), command)
-    }
-
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Keeper, Problem> {
         Keeper::of(app, signed.presented(), what)

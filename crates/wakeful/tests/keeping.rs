@@ -22,7 +22,7 @@ use engine::{
     proof,
 };
 use harness::{House, delivery, eventually, wakeful};
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
@@ -142,7 +142,7 @@ impl Days {
     async fn respond(&self, delivery_id: Uuid, feedback: &str, edited: &str, hold_seconds: i64) {
         self.submit(Inbox::Respond {
             person: ann(self),
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request: Request {
                 answer: Answer {
                     verdict: Verdict::Redirected,
@@ -189,7 +189,7 @@ async fn after_its_window_content_is_in_no_file_and_everything_else_stands() {
         .await;
     days.submit(Inbox::Undo {
         person: ann(&days),
-        delivery_id: old,
+        item: ItemId::Delivery(old),
     })
     .await;
     days.respond(old, "sesamefeedback", "sesameedited", 0).await;

@@ -16,7 +16,7 @@ use engine::{
     command::{Account, Attempt, Deliver, Inbox, Wake},
     read::WebhookSecrets,
 };
-use inbox::{Answer, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Request, Verdict, event::Channel};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -100,7 +100,7 @@ impl House {
                 "ann" => person(by, Channel::Page),
                 _ => person(by, Channel::Api),
             },
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request: Request {
                 answer: Answer {
                     verdict,
@@ -272,7 +272,7 @@ async fn deliveries(house: &House) {
     house
         .ask(Inbox::Undo {
             person: person("ann", Channel::Page),
-            delivery_id: ids[7],
+            item: ItemId::Delivery(ids[7]),
         })
         .await;
     house.respond("ann", ids[8], Verdict::Approved, 3600).await;
@@ -287,18 +287,18 @@ async fn deliveries(house: &House) {
         let until = Some(Micros(
             house.now.load(Ordering::SeqCst) + number * 1_000_000_000,
         ));
-        let delivery_id = ids[number as usize];
+        let item = ItemId::Delivery(ids[number as usize]);
         house
             .ask(Inbox::Snooze {
                 name: name.to_owned(),
-                delivery_id,
+                item,
                 until,
             })
             .await;
         house
             .ask(Inbox::See {
                 name: name.to_owned(),
-                delivery_id,
+                item,
             })
             .await;
     }

@@ -18,7 +18,7 @@ use crate::{
         Json,
         fresh::{draw, short_id},
     },
-    auth::{Keeper, Remover, TokenHolder},
+    auth::{Asks as _, Keeper, Remover, TokenHolder},
     fields::Fields,
     path::Path,
 };

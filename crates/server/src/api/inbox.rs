@@ -1,6 +1,6 @@
 //! What waits for people, and their answers.
 
-use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
+use ::inbox::{ItemId, Rejection, Request, answer::EDITED_BYTES};
 use ::wake::{DetailsFormat, IdPrefix, Kind, Status};
 use axum::{
     body::Body,
@@ -22,9 +22,9 @@ use uuid::Uuid;
 use crate::{
     App, Problem,
     api::Json,
-    auth::{Admin, Decider, Human, Reader},
+    auth::{Admin, Asks as _, Decider, Human, Reader},
     body,
-    path::{Path, delivery_id},
+    path::{Path, delivery_id, item_id},
     query,
 };
 
@@ -241,10 +241,11 @@ pub fn asked(given: Option<DetailsFormat>) -> Option<::show::Format> {
 }
 
 /// Who comes late is told the whole answer that stands.
-async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
+async fn refuse(app: &App, item: ItemId, refusal: Refusal) -> Problem {
     let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
         return refusal.into();
     };
+    let ItemId::Delivery(delivery_id) = item;
     let standing = async {
         let row = app.shared().delivery(delivery_id).await?;
         let row = row.ok_or_else(Problem::not_found)?;
@@ -263,7 +264,7 @@ async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
 /// What became of an answer.
 #[derive(Debug, Serialize)]
 struct Answered {
-    delivery_id: Uuid,
+    delivery_id: ItemId,
     status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     responded_at: Option<Micros>,
@@ -287,22 +288,22 @@ pub async fn respond(
     )
     .await?;
     let request = Request::parse(&bytes)?;
-    let delivery_id = delivery_id(&id)?;
+    let item = item_id(&id)?;
     let command = Inbox::Respond {
         person,
-        delivery_id,
+        item,
         request,
     };
     let answered = match app.engine.submit(command).await {
-        Err(refusal) => return Err(refuse(&app, delivery_id, refusal).await),
+        Err(refusal) => return Err(refuse(&app, item, refusal).await),
         Ok(Reply::Answered { status, at }) => Answered {
-            delivery_id,
+            delivery_id: item,
             status,
             responded_at: Some(at),
             held_until: None,
         },
         Ok(Reply::Held { status, until }) => Answered {
-            delivery_id,
+            delivery_id: item,
             status,
             responded_at: None,
             held_until: Some(until),
@@ -317,14 +318,10 @@ pub async fn undo(
     Decider(person): Decider,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = delivery_id(&id)?;
-    let command = Inbox::Undo {
-        person,
-        delivery_id,
-    };
-    match app.engine.submit(command).await {
+    let item = item_id(&id)?;
+    match app.engine.submit(Inbox::Undo { person, item }).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(refusal) => Err(refuse(&app, delivery_id, refusal).await),
+        Err(refusal) => Err(refuse(&app, item, refusal).await),
     }
 }
 
@@ -352,10 +349,9 @@ pub async fn seen(
     human: Human,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = delivery_id(&id)?;
     let command = human.asks(Inbox::See {
         name: human.user.name.clone(),
-        delivery_id,
+        item: item_id(&id)?,
     });
     app.engine.submit(command).await?;
     Ok(StatusCode::NO_CONTENT)

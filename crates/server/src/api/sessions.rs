@@ -24,7 +24,7 @@ use crate::{
         fresh::{draw, short_id},
         users,
     },
-    auth::{Human, TokenHolder},
+    auth::{Asks as _, Human, TokenHolder},
     fields::Fields,
     link::Right,
     pages,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{
     App, Problem,
     api::Json,
-    auth::{Admin, Reader},
+    auth::{Admin, Asks as _, Reader},
     fields::Fields,
     path::Path,
     query,

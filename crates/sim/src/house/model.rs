@@ -11,7 +11,7 @@ use engine::{
     Command, Refusal, Reply,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Person, Rejection, Request, Verdict};
+use inbox::{ItemId, Person, Rejection, Request, Verdict};
 use store::Erased;
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -124,19 +124,22 @@ impl Model {
         match command {
             Inbox::Respond {
                 person,
-                delivery_id,
+                item: ItemId::Delivery(id),
                 request,
-            } => self.respond(person, *delivery_id, request),
+            } => self.respond(person, *id, request),
             Inbox::Undo {
                 person,
-                delivery_id,
-            } => self.undo(person, *delivery_id),
-            Inbox::See { name, delivery_id } => self.see(name, *delivery_id),
+                item: ItemId::Delivery(id),
+            } => self.undo(person, *id),
+            Inbox::See {
+                name,
+                item: ItemId::Delivery(id),
+            } => self.see(name, *id),
             Inbox::Snooze {
                 name,
-                delivery_id,
+                item: ItemId::Delivery(id),
                 until,
-            } => self.snooze(name, *delivery_id, *until),
+            } => self.snooze(name, *id, *until),
         }
     }
 

@@ -10,7 +10,7 @@ use engine::{
     Command,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 use wake::{Kind, NewDelivery, Status, limits};
@@ -107,17 +107,17 @@ fn at_an_item(dice: &mut Dice, model: &Model, now: Micros) -> Inbox {
     match dice.roll(42) {
         0..26 => Inbox::Respond {
             person: person(dice),
-            delivery_id: open_item(dice, model),
+            item: ItemId::Delivery(open_item(dice, model)),
             request: request(dice),
         },
         26..34 => undo(dice, model),
         34..39 => Inbox::See {
             name: dice.pick(&PEOPLE).to_owned(),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
         },
         _ => Inbox::Snooze {
             name: dice.pick(&PEOPLE).to_owned(),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
             until: dice
                 .chance(70)
                 .then(|| now.plus_seconds(dice.roll(9000) as i64)),
@@ -192,7 +192,7 @@ fn undo(dice: &mut Dice, model: &Model) -> Inbox {
     if held.is_empty() || dice.chance(20) {
         return Inbox::Undo {
             person: person(dice),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
         };
     }
     let (delivery_id, hold) = dice.pick(&held);
@@ -200,10 +200,8 @@ fn undo(dice: &mut Dice, model: &Model) -> Inbox {
         true => recognised(dice, &hold.by),
         false => person(dice),
     };
-    Inbox::Undo {
-        person,
-        delivery_id,
-    }
+    let item = ItemId::Delivery(delivery_id);
+    Inbox::Undo { person, item }
 }
 
 fn request(dice: &mut Dice) -> Request {

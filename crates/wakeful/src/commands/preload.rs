@@ -7,7 +7,7 @@ use engine::{
     command::{Deliver, Inbox, Wake},
 };
 use futures_util::future::try_join_all;
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use wake::NewDelivery;
 
 use crate::{
@@ -76,7 +76,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                 };
                 engine.submit(Inbox::Respond {
                     person,
-                    delivery_id,
+                    item: ItemId::Delivery(delivery_id),
                     request: Request {
                         answer,
                         hold_seconds: 0,
