@@ -6,6 +6,7 @@ use std::{
 };
 
 use reqwest::{Certificate, Client, ClientBuilder, Method};
+use serde::Deserialize;
 use serde_json::Value;
 use wake::BaseFault;
 
@@ -100,6 +101,38 @@ impl Reply {
 
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+}
+
+/// A refusal as a program reads it; what is not known here is left out.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Problem {
+    /// Stable: decide on it.
+    pub code: Option<String>,
+    /// For people.
+    pub detail: Option<String>,
+    /// Of an answer that came too late: the answer that stands.
+    #[serde(flatten)]
+    pub standing: Option<Standing>,
+}
+
+/// The answer that another one came too late for.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Standing {
+    pub answered_by: String,
+    pub status_given: String,
+    pub responded_at: String,
+    #[serde(default)]
+    pub feedback: Option<String>,
+    #[serde(default)]
+    pub edited_content: Option<Value>,
+}
+
+impl Reply {
+    /// Why it was refused; empty if that is not said as we say it.
+    pub fn problem(&self) -> Problem {
+        serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 

@@ -13,7 +13,7 @@ use trail::{
     entry::{FACTS, commitment},
 };
 use uuid::Uuid;
-use wake::{Status, response::Response, sweep::Sweep};
+use wake::{Status, event::DeliveryReceived, response::Response, sweep::Sweep};
 
 use crate::{event::Event, project, shared::Shared};
 
@@ -178,14 +178,17 @@ impl Shared {
     /// Everything that was written at length about a delivery: what a person sees
     /// before they decide. None of it is missing that was not erased.
     pub async fn content(&self, row: &DeliveryRow) -> store::Result<Content> {
-        let mut content = Content::default();
+        let entry = self.entry_at(row.no).await?;
+        let mut content = Content {
+            received: received(&entry)?,
+            details: None,
+            feedback: None,
+            edited_content: None,
+        };
         match row.erased {
             Erased::All => return Ok(content),
             Erased::BeforeAnswer => {}
-            Erased::Nothing => {
-                let received = self.entry_at(row.no).await?;
-                content.details = self.whole_part(&received, "details")?;
-            }
+            Erased::Nothing => content.details = self.whole_part(&entry, "details")?,
         }
         if let Some(position) = row.answer_position {
             let answer = self.entry_at(position).await?;
@@ -471,9 +474,11 @@ fn is_erased(status: Status, erased: Erased) -> bool {
 /// JSON as it was received.
 pub type Text = Option<Box<RawValue>>;
 
-/// What was written at length about a delivery, as far as there is any.
-#[derive(Debug, Default)]
+/// A delivery as it was received, and what was written at length about it, as far
+/// as there is any. A field that no list needs has no column: it is read here.
+#[derive(Debug)]
 pub struct Content {
+    pub received: DeliveryReceived,
     pub details: Text,
     pub feedback: Text,
     pub edited_content: Text,
@@ -483,6 +488,16 @@ fn not_recorded(what: &str) -> store::Error {
     store::Error::Damaged(format!(
         "{what} is not what was recorded; run `wakeful trail verify`"
     ))
+}
+
+/// What an entry says was received, and committed to.
+fn received(row: &EntryRow) -> store::Result<DeliveryReceived> {
+    let damaged = || not_recorded(&format!("entry {}", row.position));
+    let given = commitment(&row.facts_salt, &row.facts);
+    match committed(row, FACTS) == Some(given) {
+        true => serde_json::from_slice(&row.facts).map_err(|_| damaged()),
+        false => Err(damaged()),
+    }
 }
 
 /// The delivery that an entry received.

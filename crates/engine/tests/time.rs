@@ -25,7 +25,7 @@ use inbox::{ItemId, Person, Request, event::Channel};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
-use wake::{NewDelivery, Status, limits, sweep::Sweep};
+use wake::{Kind, NewDelivery, Status, limits, sweep::Sweep};
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -371,7 +371,7 @@ async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
         });
     }
     many.join_all().await;
-    let (kind, days) = ("question".to_owned(), Some(1));
+    let (kind, days) = (Kind::Question, Some(1));
     world
         .administer(Ask::SetRetention { kind, days })
         .await
@@ -428,7 +428,7 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     let administer = |name: &str| Account::Administer {
         actor: account::Actor::person(name),
         command: Ask::SetRetention {
-            kind: "update".to_owned(),
+            kind: Kind::Update,
             days: Some(1),
         },
     };
@@ -588,7 +588,7 @@ async fn an_old_webhook_secret_signs_beside_the_new_one_for_a_day() {
 async fn content_is_erased_after_its_window_and_never_while_it_is_pending() {
     let world = World::new().await;
     let rule = Ask::SetRetention {
-        kind: "question".to_owned(),
+        kind: Kind::Question,
         days: Some(7),
     };
     world.administer(rule).await.unwrap();
@@ -633,7 +633,7 @@ async fn content_is_erased_after_its_window_and_never_while_it_is_pending() {
 /// The rule of seven days for deliveries of this type.
 async fn week_for(world: &World, kind: &str) {
     let rule = Ask::SetRetention {
-        kind: kind.to_owned(),
+        kind: Kind::parse(kind).unwrap(),
         days: Some(7),
     };
     world.administer(rule).await.unwrap();

@@ -9,25 +9,16 @@ pub const FEEDBACK_CHARS: usize = 20_000;
 pub const EDITED_BYTES: usize = 1 << 20;
 pub const HOLD_SECONDS: std::ops::RangeInclusive<i64> = 0..=30;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Approved,
-    Rejected,
-    Redirected,
+trail::words! {
+    /// The three answers.
+    Verdict {
+        Approved = "approved",
+        Rejected = "rejected",
+        Redirected = "redirected",
+    }
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 3] = [Verdict::Approved, Verdict::Rejected, Verdict::Redirected];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Approved => "approved",
-            Verdict::Rejected => "rejected",
-            Verdict::Redirected => "redirected",
-        }
-    }
-
     /// Whether the content may be changed with it.
     pub fn may_edit(self) -> bool {
         match self {
@@ -42,12 +33,6 @@ impl Verdict {
             Verdict::Redirected => true,
             Verdict::Approved | Verdict::Rejected => false,
         }
-    }
-
-    pub fn parse(text: &str) -> Option<Verdict> {
-        Self::ALL
-            .into_iter()
-            .find(|verdict| verdict.as_str() == text)
     }
 }
 
@@ -87,7 +72,7 @@ pub enum Fault {
     NotAnObject,
     #[error("The required field \"status\" is missing. Send approved, rejected or redirected.")]
     MissingStatus,
-    #[error("\"status\" must be one of approved, rejected, redirected.")]
+    #[error("\"status\" must be one of {}.", Verdict::NAMES)]
     Status,
     #[error("\"feedback\" must be a string of at most 20000 characters, or null.")]
     Feedback,

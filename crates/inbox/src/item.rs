@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use uuid::Uuid;
 
 /// Something that waits for a person, whatever door it came through.
@@ -36,6 +36,13 @@ impl fmt::Display for ItemId {
 impl Serialize for ItemId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ItemId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ItemId, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        ItemId::parse(&text).ok_or_else(|| D::Error::custom("not the id of an item"))
     }
 }
 

@@ -20,6 +20,7 @@ pub mod breaks;
 pub mod decide;
 pub mod event;
 mod item;
+pub mod view;
 
 pub use answer::{Answer, Fault, Request, Verdict};
 pub use decide::{Final, Person, Rejection, Standing, finish, respond, undo};

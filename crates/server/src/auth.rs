@@ -13,6 +13,7 @@ use inbox::{Person, event::Channel};
 
 use crate::{
     App, Problem,
+    code::Code,
     limits::Holder,
     pages::{self, Signed},
     transport::Peer,
@@ -402,16 +403,16 @@ pub fn record_denial(app: &App, actor: Actor, what: String, code: &str) {
 }
 
 fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
-    let (code, actor) = ("agent_key_refused", Actor::agent(&key.agent_id));
-    record_denial(app, actor, asked(parts), code);
+    let (code, actor) = (Code::AgentKeyRefused, Actor::agent(&key.agent_id));
+    record_denial(app, actor, asked(parts), code.as_str());
     let detail = "An agent's key opens /wake/v1 only. People use their own token.";
     Problem::new(StatusCode::FORBIDDEN, code, detail)
 }
 
 /// Someone's role does not allow what they asked for.
 fn deny_role(app: &App, name: String, what: String, detail: &str) -> Problem {
-    record_denial(app, Actor::Person(name), what, "role_refused");
-    Problem::new(StatusCode::FORBIDDEN, "role_refused", detail)
+    record_denial(app, Actor::Person(name), what, Code::RoleRefused.as_str());
+    Problem::new(StatusCode::FORBIDDEN, Code::RoleRefused, detail)
 }
 
 fn asked(parts: &Parts) -> String {
@@ -506,7 +507,7 @@ impl FromRequestParts<App> for Agent {
             Caller::Human(human) => {
                 // Told the same as any stranger, and on the trail all the same.
                 let actor = Actor::Person(human.user.name);
-                record_denial(app, actor, asked(parts), "person_token_refused");
+                record_denial(app, actor, asked(parts), Code::PersonTokenRefused.as_str());
                 Err(match human.by {
                     Presented::Token(_) => Problem::invalid_token(),
                     Presented::Session(_) => Problem::unauthenticated(),
@@ -526,7 +527,7 @@ impl FromRequestParts<App> for Human {
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
             Caller::Operator => Err(Problem::new(
                 StatusCode::FORBIDDEN,
-                "person_required",
+                Code::PersonRequired,
                 "This needs a person's own token: set WAKEFUL_TOKEN.",
             )),
         }

@@ -34,6 +34,7 @@ pub mod stream;
 pub mod time;
 mod turn;
 pub mod verify;
+mod words;
 
 pub use checkpoint::Checkpoint;
 pub use entry::{Draft, Header, Part, Sealed};

@@ -210,28 +210,25 @@ pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
     if reply.is_success() {
         return Ok(Ok(reply));
     }
-    let problem = reply.json();
-    let detail = problem["detail"]
-        .as_str()
-        .unwrap_or("the server gave no reason");
-    let detail = output::line(detail);
+    let problem = reply.problem();
+    let detail = problem.detail.as_deref();
+    let detail = output::line(detail.unwrap_or("the server gave no reason"));
     if reply.status >= 500 {
         bail!("{detail} ({})", reply.status);
     }
     output::say(&format!("wakeful: {detail}"));
-    if let Some(by) = problem["answered_by"].as_str() {
-        let text = |name: &str| output::line(problem[name].as_str().unwrap_or_default());
-        let (by, status) = (output::line(by), text("status_given"));
+    if let Some(standing) = problem.standing {
         output::say(&format!(
-            "  {by}: {status}, final since {}",
-            text("responded_at")
+            "  {}: {}, final since {}",
+            output::line(&standing.answered_by),
+            output::line(&standing.status_given),
+            output::line(&standing.responded_at)
         ));
-        if let Some(feedback) = problem["feedback"].as_str() {
-            output::say(&format!("  feedback: {}", output::line(feedback)));
+        if let Some(feedback) = standing.feedback {
+            output::say(&format!("  feedback: {}", output::line(&feedback)));
         }
-        if !problem["edited_content"].is_null() {
-            let edited = problem["edited_content"].to_string();
-            output::say(&format!("  edited: {}", output::line(&edited)));
+        if let Some(edited) = standing.edited_content {
+            output::say(&format!("  edited: {}", output::line(&edited.to_string())));
         }
     }
     if let Some(seconds) = reply.retry_after_seconds {

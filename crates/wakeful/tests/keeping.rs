@@ -112,7 +112,7 @@ impl Days {
     }
 
     async fn keep(&self, kind: &str, days: u32) {
-        let (kind, days) = (kind.to_owned(), Some(days));
+        let (kind, days) = (wake::Kind::parse(kind).unwrap(), Some(days));
         self.administer(account::Command::SetRetention { kind, days })
             .await;
     }
@@ -121,15 +121,8 @@ impl Days {
         let deliver = Wake::Deliver(Deliver {
             key_id: "k".to_owned(),
             delivery: wake::NewDelivery {
-                agent_id: "writer".to_owned(),
-                provider: "p".to_owned(),
-                kind,
-                headline: headline.to_owned(),
-                summary: "Summary".to_owned(),
                 details: Some(json!(details).to_string().into_bytes()),
-                details_format: None,
-                callback_webhook: None,
-                timeout_seconds: None,
+                ..wake::NewDelivery::new("writer", kind, headline, "Summary")
             },
             idempotency: Some((headline.to_owned(), Hash::of("test", &[details.as_bytes()]))),
         });

@@ -295,10 +295,9 @@ pub async fn done(
 ) -> Result<Response, Problem> {
     let filter = Filter::read(&query);
     let eyes = Eyes::of(&app, &signed).await?;
-    let answered = [Status::Approved, Status::Rejected, Status::Redirected];
     let statuses = filter
         .status
-        .map_or(answered.to_vec(), |status| vec![status]);
+        .map_or_else(|| Status::answers().collect(), |status| vec![status]);
     let section = eyes.section(&filter, &Kind::ALL, &statuses, ROWS).await?;
     let main = html! {
         h1 { "Done" }

@@ -413,7 +413,7 @@ impl Model {
     pub fn next_by_rule(&self, now: Micros) -> Vec<u64> {
         for (kind, days) in &self.accounts.retention {
             let before = now.plus_seconds(-i64::from(*days) * DAY);
-            let of_kind = self.items.iter().filter(|item| item.kind.as_str() == kind);
+            let of_kind = self.items.iter().filter(|item| item.kind == *kind);
             let old = of_kind.filter_map(|item| Some((item.kept_since()?, item)));
             let old = old.filter(|(since, item)| *since < before && item.erased != Erased::All);
             // Those that were answered come first.

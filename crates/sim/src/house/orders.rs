@@ -13,7 +13,7 @@ use engine::{
 use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use trail::{Hash, Micros};
 use uuid::Uuid;
-use wake::{Kind, NewDelivery, Status, limits};
+use wake::{Kind, NewDelivery, Status, limits, webhook::HostPattern};
 
 use super::model::Model;
 use crate::dice::Dice;
@@ -69,7 +69,7 @@ pub fn token_of(name: &str) -> SecretHash {
 
 fn allow() -> Ask {
     Ask::AllowWebhook {
-        pattern: PATTERN.to_owned(),
+        pattern: HostPattern::parse(PATTERN).expect("it is a host"),
         networks: Vec::new(),
         ca_pem: None,
     }
@@ -323,7 +323,7 @@ fn administer(dice: &mut Dice, model: &Model, now: Micros) -> Ask {
         },
         14..17 => allow(),
         17..19 => Ask::SetRetention {
-            kind: dice.pick(&Kind::ALL).as_str().to_owned(),
+            kind: dice.pick(&Kind::ALL),
             days: dice.pick(&[None, Some(1), Some(2), Some(7)]),
         },
         19..21 => Ask::ResumeUser { name },
