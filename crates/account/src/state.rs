@@ -3,7 +3,7 @@
 //! `apply` cannot fail and decides nothing: an event that names something
 //! unknown changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
@@ -123,13 +123,13 @@ pub struct State {
     /// By whom they sign in.
     pub links: BTreeMap<String, Link>,
     #[serde(skip)]
-    session_by_hash: HashMap<SecretHash, String>,
+    session_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
-    token_by_hash: HashMap<SecretHash, String>,
+    token_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
-    key_by_hash: HashMap<SecretHash, String>,
+    key_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
-    device_by_hash: HashMap<SecretHash, String>,
+    device_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
     devices_by_owner: BTreeMap<String, BTreeSet<String>>,
 }

@@ -12,4 +12,4 @@ mod server;
 
 pub use agent::{Agent, AgentFault, Answer, Outcome, Page, encode, secret_in};
 pub use log::{Log, Received};
-pub use server::{Problem, Reply, Server, ServerFault, Standing};
+pub use server::{ANSWER_BYTES, Problem, Reply, Server, ServerFault};

@@ -7,11 +7,15 @@ use std::{
 
 use reqwest::{Certificate, Client, ClientBuilder, Method};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use wake::BaseFault;
 
 /// A long poll waits up to a minute; everything else is far shorter.
 const TIME: Duration = Duration::from_secs(90);
+/// The longest answer that is read. The largest that a server of ours gives to
+/// a plain request is a sweep of 50 answers, each with an edit of 1 MiB and
+/// feedback of 20,000 characters, which JSON can make 240 kB of.
+pub const ANSWER_BYTES: usize = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFault {
@@ -23,6 +27,8 @@ pub enum ServerFault {
     Client(reqwest::Error),
     #[error("{base} {}", unreached(.error))]
     Unreachable { base: String, error: reqwest::Error },
+    #[error("{base} answered with more than {} MiB: ask for fewer at a time", ANSWER_BYTES >> 20)]
+    TooLong { base: String },
 }
 
 /// Why a request got no answer. Something that answers without TLS was reached.
@@ -104,7 +110,9 @@ impl Reply {
     }
 }
 
-/// A refusal as a program reads it; what is not known here is left out.
+/// A refusal as a program reads it: why, and the answer that stands if there is
+/// one. Content stays as it is written: a number may be larger than any that we
+/// can hold.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Problem {
@@ -112,21 +120,11 @@ pub struct Problem {
     pub code: Option<String>,
     /// For people.
     pub detail: Option<String>,
-    /// Of an answer that came too late: the answer that stands.
-    #[serde(flatten)]
-    pub standing: Option<Standing>,
-}
-
-/// The answer that another one came too late for.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Standing {
-    pub answered_by: String,
-    pub status_given: String,
-    pub responded_at: String,
-    #[serde(default)]
+    pub answered_by: Option<String>,
+    pub status_given: Option<String>,
+    pub responded_at: Option<String>,
     pub feedback: Option<String>,
-    #[serde(default)]
-    pub edited_content: Option<Value>,
+    pub edited_content: Option<Box<RawValue>>,
 }
 
 impl Reply {
@@ -226,12 +224,21 @@ impl Server {
                 .body(body);
         }
         let unreachable = |error| self.unreachable(error);
-        let response = request.send().await.map_err(unreachable)?;
+        let mut response = request.send().await.map_err(unreachable)?;
         let retry_after = response.headers().get("retry-after");
+        let retry_after_seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+            if body.len() + chunk.len() > ANSWER_BYTES {
+                let base = self.base.clone();
+                return Err(ServerFault::TooLong { base });
+            }
+            body.extend_from_slice(&chunk);
+        }
         Ok(Reply {
             status: response.status().as_u16(),
-            retry_after_seconds: retry_after.and_then(|value| value.to_str().ok()?.parse().ok()),
-            body: response.bytes().await.map_err(unreachable)?.to_vec(),
+            retry_after_seconds,
+            body,
         })
     }
 }

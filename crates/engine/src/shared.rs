@@ -24,6 +24,7 @@ pub struct Shared {
     pub keys: Keys,
     pub(crate) entropy: Entropy,
     accounts: ArcSwap<account::State>,
+    accounts_changed: watch::Sender<()>,
     agents: ArcSwap<Agents>,
     size: watch::Sender<u64>,
     waiting: Waiting,
@@ -99,6 +100,7 @@ impl Shared {
             keys,
             entropy: Entropy::system(),
             accounts: ArcSwap::default(),
+            accounts_changed: watch::Sender::new(()),
             agents: ArcSwap::default(),
             size: watch::Sender::new(0),
             waiting: Waiting::default(),
@@ -120,6 +122,13 @@ impl Shared {
 
     pub(crate) fn publish_accounts(&self, accounts: Arc<account::State>) {
         self.accounts.store(accounts);
+        self.accounts_changed.send_replace(());
+    }
+
+    /// A way to wait until the accounts have changed. Most commits change none,
+    /// and wake nobody who waits here.
+    pub fn accounts_changed(&self) -> watch::Receiver<()> {
+        self.accounts_changed.subscribe()
     }
 
     pub(crate) fn publish_agents(&self, agents: &Arc<Agents>) {
@@ -128,8 +137,16 @@ impl Shared {
         }
     }
 
+    /// Who reads now, reads this many; who waits for more is told by `tell_size`.
     pub(crate) fn publish_size(&self, size: u64) {
-        self.size.send_replace(size);
+        self.size.send_if_modified(|now| {
+            *now = size;
+            false
+        });
+    }
+
+    pub(crate) fn tell_size(&self) {
+        self.size.send_modify(|_| {});
     }
 
     /// The number of durable entries, and a way to wait for more.

@@ -74,11 +74,20 @@ pub struct Writer {
     chores_at: Instant,
     /// The head of the last commit, until the store remembers it too.
     signed: Option<String>,
+    /// What those who wait have yet to be told about the last commits.
+    untold: Option<Untold>,
     /// How many commands came at once lately.
     expected: usize,
     /// Copies of erased bytes may be left, since the last start or a failure.
     scrub_owed: bool,
     retention: Option<Retention>,
+}
+
+#[derive(Debug, Default)]
+struct Untold {
+    /// Deliveries whose final answer is durable.
+    answered: Vec<Uuid>,
+    owes_callbacks: bool,
 }
 
 /// Erasing what retention rules say, a little at a time.
@@ -115,6 +124,7 @@ impl Writer {
             settle_at: Some(now + IDLE),
             chores_at: now + CHORES,
             signed: None,
+            untold: None,
             expected: 0,
             scrub_owed: true,
             retention: None,
@@ -263,8 +273,10 @@ impl Writer {
             true => self.commit(commands).await,
             false => false,
         };
+        self.tell();
         self.remember();
         self.chores(busy).await;
+        self.tell();
         self.remember();
         self.settle(wrote || self.retention.is_some()).await;
         stopping
@@ -481,7 +493,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Tells readers, and only now.
+    /// Lets readers see it, and only now. Whoever was answered reads what they
+    /// wrote; those who wait for news are told after the answers (`tell`).
     fn after_commit(&mut self, answered: Vec<Uuid>, owes: bool, accounts_changed: bool) {
         let Some(core) = &self.core else { return };
         if accounts_changed {
@@ -489,13 +502,24 @@ impl Writer {
         }
         self.shared.publish_agents(&core.agents);
         self.shared.publish_size(core.frontier.size());
-        for delivery_id in answered {
+        let untold = self.untold.get_or_insert_default();
+        untold.answered.extend(answered);
+        untold.owes_callbacks |= owes;
+        self.index_at.get_or_insert(self.turn_at + INDEX_BUSY.0);
+    }
+
+    /// Wakes those who wait for news of the log, for an answer or for callbacks.
+    fn tell(&mut self) {
+        let Some(untold) = self.untold.take() else {
+            return;
+        };
+        self.shared.tell_size();
+        for delivery_id in untold.answered {
             self.shared.wake(delivery_id);
         }
-        if owes {
+        if untold.owes_callbacks {
             self.shared.callbacks.notify_one();
         }
-        self.index_at.get_or_insert(self.turn_at + INDEX_BUSY.0);
     }
 
     fn publish(&self) {
@@ -503,6 +527,7 @@ impl Writer {
             self.shared.publish_accounts(Arc::clone(&core.accounts));
             self.shared.publish_agents(&core.agents);
             self.shared.publish_size(core.frontier.size());
+            self.shared.tell_size();
         }
     }
 

@@ -23,6 +23,7 @@ use engine::{
 };
 use inbox::{ItemId, Person, Request, event::Channel};
 use tempfile::TempDir;
+use tokio::{sync::watch, time::timeout};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 use wake::{Kind, NewDelivery, Status, limits, sweep::Sweep};
@@ -30,6 +31,8 @@ use wake::{Kind, NewDelivery, Status, limits, sweep::Sweep};
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
+/// How long the writer may take to do what it does by itself.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An engine on a throw-away directory, and the hands of its clock.
 struct World {
@@ -37,6 +40,8 @@ struct World {
     now: Arc<AtomicI64>,
     /// A clock that nobody can set.
     steady: Arc<AtomicI64>,
+    /// What the clock was last asked for and told.
+    told: Arc<watch::Sender<Micros>>,
     engine: Engine,
 }
 
@@ -46,11 +51,13 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let now = Arc::new(AtomicI64::new(1_800_000_000_000_000));
         let steady = Arc::new(AtomicI64::new(0));
-        let engine = open(&directory, &now, &steady).await;
+        let told = Arc::new(watch::Sender::new(Micros(0)));
+        let engine = open(&directory, &now, &steady, &told).await;
         let world = World {
             directory,
             now,
             steady,
+            told,
             engine,
         };
         world
@@ -81,7 +88,7 @@ impl World {
 
     async fn restart(&mut self) {
         self.engine.stop().await;
-        self.engine = open(&self.directory, &self.now, &self.steady).await;
+        self.engine = open(&self.directory, &self.now, &self.steady, &self.told).await;
     }
 
     fn now(&self) -> Micros {
@@ -196,17 +203,24 @@ impl World {
     }
 }
 
-async fn open(directory: &TempDir, now: &Arc<AtomicI64>, steady: &Arc<AtomicI64>) -> Engine {
+async fn open(
+    directory: &TempDir,
+    now: &Arc<AtomicI64>,
+    steady: &Arc<AtomicI64>,
+    told: &Arc<watch::Sender<Micros>>,
+) -> Engine {
     let keys = Keys::open(directory.path()).unwrap();
     let vault = Vault::new(&keys.seal, &[]);
     let store = store::open(directory.path(), &keys.seal.row_seal())
         .await
         .unwrap();
-    let [wall, steady] = [now, steady].map(|clock| {
-        let clock = Arc::clone(clock);
-        move || Micros(clock.load(Ordering::SeqCst))
-    });
-    let clock = Clock::of(wall, steady);
+    let (now, steady, told) = (Arc::clone(now), Arc::clone(steady), Arc::clone(told));
+    let wall = move || {
+        let now = Micros(now.load(Ordering::SeqCst));
+        told.send_replace(now);
+        now
+    };
+    let clock = Clock::of(wall, move || Micros(steady.load(Ordering::SeqCst)));
     let setup = Setup {
         store,
         keys,
@@ -326,11 +340,15 @@ async fn a_timer_goes_off_without_any_traffic_when_the_one_before_it_was_called_
     let held = r#"{"status":"approved","hold_seconds":2}"#;
     assert!(world.respond(second, held).await.is_ok());
     assert!(world.undo(first).await.is_ok());
+    let mut entries = world.engine.shared().size();
+    entries.mark_unchanged();
     // The writer wakes for the first, finds it undone, and must remember the second.
-    for _ in 0..2 {
-        world.pass(1);
-        tokio::time::sleep(Duration::from_millis(1300)).await;
-    }
+    world.pass(1);
+    let (mut told, over) = (world.told.subscribe(), world.now());
+    let woken = told.wait_for(|told| *told >= over);
+    drop(timeout(PATIENCE, woken).await.unwrap());
+    world.pass(1);
+    timeout(PATIENCE, entries.changed()).await.unwrap().unwrap();
     assert_eq!(world.response(first).await["status"], "pending");
     assert_eq!(world.response(second).await["status"], "approved");
 }

@@ -333,27 +333,45 @@ fn is_failed(rank: Rank) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::{Semaphore, mpsc};
+
     use super::*;
 
     fn rank_of(failed: u32) -> Rank {
         Rank { failed, around: 0 }
     }
 
-    /// Waits, and says when it is their turn.
-    fn queue_up(
-        turns: &Turns,
-        rank: u32,
-        done: &tokio::sync::mpsc::UnboundedSender<u32>,
-    ) -> tokio::task::JoinHandle<()> {
-        let (turns, done) = (turns.clone(), done.clone());
-        tokio::spawn(async move {
-            let Ok(turn) = turns.wait(rank_of(rank)).await else {
-                return;
-            };
-            tokio::time::sleep(Duration::from_millis(30)).await;
-            let _ = done.send(rank);
-            drop(turn);
-        })
+    /// A line in which nobody is done with their turn until it is opened.
+    struct Line {
+        turns: Turns,
+        done: mpsc::UnboundedSender<u32>,
+        gate: Arc<Semaphore>,
+    }
+
+    impl Line {
+        fn new() -> (Line, mpsc::UnboundedReceiver<u32>) {
+            let (done, finished) = mpsc::unbounded_channel();
+            let (turns, gate) = (Turns::default(), Arc::new(Semaphore::new(0)));
+            (Line { turns, done, gate }, finished)
+        }
+
+        /// Waits for a turn, and says when it is over.
+        fn queue_up(&self, rank: u32) -> tokio::task::JoinHandle<()> {
+            let (turns, done) = (self.turns.clone(), self.done.clone());
+            let gate = Arc::clone(&self.gate);
+            tokio::spawn(async move {
+                let Ok(turn) = turns.wait(rank_of(rank)).await else {
+                    return;
+                };
+                let _passed = gate.acquire().await;
+                let _ = done.send(rank);
+                drop(turn);
+            })
+        }
+
+        fn open(&self) {
+            self.gate.add_permits(AT_ONCE);
+        }
     }
 
     /// The scheduling policy and the niceness of the thread that hashes.
@@ -417,12 +435,12 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_has_failed_least_goes_first() {
-        let turns = Turns::default();
-        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        let (line, mut finished) = Line::new();
         for rank in [9, 9, 3, 1, 0, 0, 2, 0] {
-            queue_up(&turns, rank, &done);
+            line.queue_up(rank);
             tokio::task::yield_now().await;
         }
+        line.open();
         let mut order = Vec::new();
         while order.len() < 8 {
             order.push(finished.recv().await.unwrap());
@@ -433,28 +451,34 @@ mod tests {
 
     #[tokio::test]
     async fn many_who_have_not_failed_do_not_keep_out_whoever_failed_once() {
-        let turns = Turns::default();
-        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        let (line, mut finished) = Line::new();
         for _ in 0..400 {
-            queue_up(&turns, 0, &done);
+            line.queue_up(0);
         }
         tokio::task::yield_now().await;
-        let started = tokio::time::Instant::now();
-        queue_up(&turns, 1, &done);
-        while finished.recv().await != Some(1) {}
-        assert!(started.elapsed() < Duration::from_secs(1));
+        line.queue_up(1);
+        while line.turns.lock().arrivals < 401 {
+            tokio::task::yield_now().await;
+        }
+        line.open();
+        let mut before = 0;
+        while finished.recv().await != Some(1) {
+            before += 1;
+        }
+        // Those whose turn it was, and those who began when these were done.
+        assert!(before <= 2 * AT_ONCE, "{before}");
     }
 
     #[tokio::test]
     async fn a_flood_of_failures_keeps_no_one_waiting_who_has_not_failed() {
-        let turns = Turns::default();
-        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
+        let (line, mut finished) = Line::new();
         for n in 0..1000 {
-            queue_up(&turns, 1 + n, &done);
+            line.queue_up(1 + n);
             tokio::task::yield_now().await;
         }
         let started = tokio::time::Instant::now();
-        queue_up(&turns, 0, &done);
+        line.queue_up(0);
+        line.open();
         while finished.recv().await != Some(0) {}
         assert!(started.elapsed() < Duration::from_secs(1));
         // Those who have failed have some eight turns a second, and are bounded.
@@ -466,28 +490,26 @@ mod tests {
         };
         let _ = tokio::time::timeout(Duration::from_secs(1), counted).await;
         assert!((1..=10).contains(&more), "{more}");
-        assert!(turns.lock().waiting.len() <= MOST_FAILED);
+        assert!(line.turns.lock().waiting.len() <= MOST_FAILED);
     }
 
     #[tokio::test]
     async fn too_many_are_sent_away_and_whoever_leaves_holds_no_turn() {
-        let turns = Turns::default();
-        let (done, mut finished) = tokio::sync::mpsc::unbounded_channel();
-        let waiting: Vec<_> = (0..2 * MOST_FRESH)
-            .map(|_| queue_up(&turns, 0, &done))
-            .collect();
-        while turns.lock().arrivals < 2 * MOST_FRESH as u64 {
+        let (line, mut finished) = Line::new();
+        let waiting: Vec<_> = (0..2 * MOST_FRESH).map(|_| line.queue_up(0)).collect();
+        while line.turns.lock().arrivals < 2 * MOST_FRESH as u64 {
             tokio::task::yield_now().await;
         }
-        assert!(turns.lock().waiting.len() <= MOST_FRESH);
+        assert!(line.turns.lock().waiting.len() <= MOST_FRESH);
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
         for handle in waiting {
             let _ = handle.await;
         }
+        line.open();
         while finished.try_recv().is_ok() {}
-        queue_up(&turns, 0, &done);
+        line.queue_up(0);
         assert_eq!(finished.recv().await, Some(0));
-        while turns.lock().running > 0 {
+        while line.turns.lock().running > 0 {
             tokio::task::yield_now().await;
         }
     }

@@ -1,6 +1,6 @@
 //! How fast a log is verified: entries in memory, as a database gives them,
 //! and an export file. `cargo run --release -p trail --example verify_speed`
-
+#![allow(clippy::disallowed_methods, reason = "measures time")]
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::{borrow::Cow, time::Instant};

@@ -5,7 +5,7 @@
 //! so callers digest batches on as many threads as they like. The batches then
 //! go, in order, to [`crate::verify::Verifier::link`].
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     Hash, Header, Micros,
@@ -204,7 +204,11 @@ pub(crate) fn check_parts(header: &Header<'_>, parts: &[StoredPart<'_>]) -> Resu
 /// Gives each name a number, counted from 0 in order of appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    numbers: HashMap<Arc<str>, usize>,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "looked up by name alone, once for almost every entry that is verified"
+    )]
+    numbers: std::collections::HashMap<Arc<str>, usize>,
     names: Vec<Arc<str>>,
     /// Neighbours are often of the same stream, and comparing is cheaper.
     last: usize,

@@ -4,7 +4,7 @@
 //! entry, [`CONTENT_ERASED`], which names the delivery. A part of a delivery that
 //! is absent while no such entry comes after it was cut out by someone.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -15,9 +15,9 @@ pub const CONTENT_ERASED: &str = "content_erased";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Erasures {
     /// Deliveries with an absent part, and the entries that lack one.
-    bare: HashMap<String, Vec<u64>>,
+    bare: BTreeMap<String, Vec<u64>>,
     /// Deliveries that a `content_erased` entry names, and the last such entry.
-    erased: HashMap<String, u64>,
+    erased: BTreeMap<String, u64>,
 }
 
 #[derive(Deserialize)]

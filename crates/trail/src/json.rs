@@ -4,7 +4,7 @@
 //! repeats a key?" (what every request must satisfy) and "is it canonical?"
 //! (what we write). Numbers are checked as text, so none is ever rounded.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -386,11 +386,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The keys of one object: a short list is searched, a long one is hashed.
+/// The keys of one object: a short list is searched, a long one is a tree.
 #[derive(Default)]
 struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
-    many: HashSet<Cow<'a, str>>,
+    many: BTreeSet<Cow<'a, str>>,
 }
 
 impl<'a> Keys<'a> {

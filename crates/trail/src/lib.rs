@@ -36,7 +36,7 @@ mod turn;
 pub mod verify;
 mod words;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, CheckpointFault};
 pub use entry::{Draft, Header, Part, Sealed};
 pub use fault::{Fault, Reason};
 pub use hash::Hash;

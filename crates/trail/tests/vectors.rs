@@ -2,7 +2,7 @@
 //! stranger who agrees with them agrees with us.
 //!
 //! `WAKEFUL_WRITE_VECTORS=1 cargo test -p trail --test vectors` writes them anew.
-
+#![allow(clippy::disallowed_methods, reason = "the vectors are files")]
 #![allow(clippy::unwrap_used)]
 
 mod sample;

@@ -210,25 +210,26 @@ pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
     if reply.is_success() {
         return Ok(Ok(reply));
     }
-    let problem = reply.problem();
-    let detail = problem.detail.as_deref();
+    let refused = reply.problem();
+    let detail = refused.detail.as_deref();
     let detail = output::line(detail.unwrap_or("the server gave no reason"));
     if reply.status >= 500 {
         bail!("{detail} ({})", reply.status);
     }
     output::say(&format!("wakeful: {detail}"));
-    if let Some(standing) = problem.standing {
+    if let Some(by) = &refused.answered_by {
+        let text = |text: &Option<String>| output::line(text.as_deref().unwrap_or_default());
         output::say(&format!(
             "  {}: {}, final since {}",
-            output::line(&standing.answered_by),
-            output::line(&standing.status_given),
-            output::line(&standing.responded_at)
+            output::line(by),
+            text(&refused.status_given),
+            text(&refused.responded_at)
         ));
-        if let Some(feedback) = standing.feedback {
-            output::say(&format!("  feedback: {}", output::line(&feedback)));
+        if let Some(feedback) = &refused.feedback {
+            output::say(&format!("  feedback: {}", output::line(feedback)));
         }
-        if let Some(edited) = standing.edited_content {
-            output::say(&format!("  edited: {}", output::line(&edited.to_string())));
+        if let Some(edited) = &refused.edited_content {
+            output::say(&format!("  edited: {}", output::line(edited.get())));
         }
     }
     if let Some(seconds) = reply.retry_after_seconds {

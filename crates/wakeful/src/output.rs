@@ -1,5 +1,5 @@
 //! Data on standard output, everything else on standard error, and nothing
-//! that an agent wrote reaches a terminal unescaped.
+//! that an agent or a server wrote reaches a terminal unescaped.
 
 use std::{
     fmt::Write as _,
@@ -13,12 +13,33 @@ use trail::layout;
 use crate::list;
 
 pub fn start_log(level: tracing::Level, json: bool) {
-    let log = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_max_level(level);
     match json {
-        true => log.json().flatten_event(true).init(),
-        false => log.with_target(false).without_time().init(),
+        true => log
+            .json()
+            .flatten_event(true)
+            .with_writer(std::io::stderr)
+            .init(),
+        false => log
+            .with_target(false)
+            .without_time()
+            .with_writer(|| Escaped)
+            .init(),
+    }
+}
+
+/// Standard error for a log that a person reads: it may quote whom we talk to.
+struct Escaped;
+
+impl std::io::Write for Escaped {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let safe = lines(&String::from_utf8_lossy(bytes));
+        std::io::stderr().write_all(safe.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
     }
 }
 

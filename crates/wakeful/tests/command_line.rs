@@ -11,7 +11,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use harness::{House, WAKEFUL, peer::python};
+use harness::{
+    House, WAKEFUL,
+    terminal::{HOSTILE, Terminal, steers},
+};
 use serde_json::{Value, json};
 
 struct Scene {
@@ -602,7 +605,7 @@ async fn a_demo_that_is_stopped_ends_without_a_complaint() {
         .filter_map(|word| word.split_once('='))
         .collect();
     // All three agents work by now, two of them in the middle of a request.
-    harness::eventually("the crew has delivered", || async {
+    harness::until("the crew has delivered", || async {
         let inbox = Command::new(WAKEFUL)
             .arg("inbox")
             .envs(set.clone())
@@ -622,15 +625,6 @@ async fn a_demo_that_is_stopped_ends_without_a_complaint() {
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stderr);
     assert!(!said.contains("stopped"), "{said}");
-}
-
-/// Moves the cursor, changes colours, sets titles, hides or reorders text.
-const HOSTILE: &str = "\u{1b}[2J\u{1b}[31mred\u{1b}]0;title\u{7}\u{1b}]8;;https://evil.example\u{1b}\\\u{9b}1m\r\u{8}\u{7f}\u{202e}live\u{2066}\u{200b}\u{feff}\u{ad}";
-
-fn steers(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 async fn hostile() -> (Scene, String) {
@@ -678,20 +672,13 @@ async fn nothing_an_agent_or_a_person_wrote_steers_a_terminal() {
     );
 }
 
-/// What a person sees: through a pseudo-terminal, so that the program finds one.
+/// What a person sees.
 fn on_a_terminal(scene: &Scene, arguments: &[&str]) -> String {
-    let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-    let output = Command::new(python())
-        .args(["-c", spawn, WAKEFUL])
-        .args(arguments)
-        .arg("--data")
-        .arg(scene.house.data())
-        .env("WAKEFUL_TOKEN", &scene.ann)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    text(&output.stdout).replace("\r\n", "\n")
+    let mut terminal = Terminal::open(&[("WAKEFUL_TOKEN", &scene.ann)]);
+    let data = scene.house.data().to_str().unwrap();
+    let (code, shown) = terminal.run(&[arguments, &["--data", data]].concat());
+    assert_eq!(code, 0, "{shown}");
+    shown
 }
 
 #[tokio::test]

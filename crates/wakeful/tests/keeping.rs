@@ -21,10 +21,11 @@ use engine::{
     command::{Account, Deliver, Inbox, Wake},
     proof,
 };
-use harness::{House, delivery, eventually, wakeful};
+use harness::{House, delivery, in_time, until, wakeful};
 use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use trail::{Hash, Micros};
 use uuid::Uuid;
 
@@ -209,7 +210,7 @@ async fn after_its_window_content_is_in_no_file_and_everything_else_stands() {
     days.respond(young, "keepyoungfeedback", "keepyoungedit", 0)
         .await;
     assert_eq!(days.response(held).await["status"], "redirected");
-    eventually("the index has followed", || async {
+    until("the index has followed", || async {
         days.search("keepyoung").await == 1
     })
     .await;
@@ -393,7 +394,7 @@ async fn with_a_body_key_no_file_holds_content_in_the_clear_and_no_other_key_ope
     let (mut house, ann) = House::start_with(&["--body-key", &first]).await;
     let key = house.key("writer");
     let old = deliver_secret(&house, &key, &ann, 1).await;
-    eventually("the headline is found", || async {
+    until("the headline is found", || async {
         search(&house, &ann, "openheadline1").await == 1
     })
     .await;
@@ -533,7 +534,7 @@ async fn a_backup_under_load_has_all_that_was_acknowledged_before_it() {
     let key = house.key("writer");
     let elsewhere = tempfile::tempdir().unwrap();
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let acknowledged = Arc::new(std::sync::Mutex::new(Vec::<(String, u32)>::new()));
+    let acknowledged = Arc::new(watch::Sender::new(Vec::<(String, u32)>::new()));
     let mut load = tokio::task::JoinSet::new();
     for client in 0..4 {
         let (house, key, ann) = (Arc::clone(&house), key.clone(), ann.clone());
@@ -546,17 +547,17 @@ async fn a_backup_under_load_has_all_that_was_acknowledged_before_it() {
                     .await;
                 let answer = json!({ "status": "approved", "feedback": format!("f{number}") });
                 assert_eq!(house.respond(&ann, &id, answer).await.status, 200);
-                acknowledged.lock().unwrap().push((id, number));
+                acknowledged.send_modify(|all| all.push((id, number)));
                 number += 1;
             }
         });
     }
-    let grown = |least: usize| {
-        let acknowledged = &acknowledged;
-        move || async move { acknowledged.lock().unwrap().len() >= least }
+    let grown = async |least: usize| {
+        let mut acknowledged = acknowledged.subscribe();
+        let grown = acknowledged.wait_for(|all| all.len() >= least);
+        in_time("there is load", grown).await.unwrap().clone()
     };
-    eventually("there is some load", grown(40)).await;
-    let before = acknowledged.lock().unwrap().clone();
+    let before = grown(40).await;
     let backup = elsewhere.path().join("backup.db");
     let with_keys = elsewhere.path().join("with-keys.db");
     for (file, more) in [(&backup, None), (&with_keys, Some("--with-keys"))] {
@@ -565,7 +566,7 @@ async fn a_backup_under_load_has_all_that_was_acknowledged_before_it() {
         let (house, arguments) = (Arc::clone(&house), arguments);
         house.json(&arguments);
     }
-    eventually("load goes on", grown(before.len() + 40)).await;
+    grown(before.len() + 40).await;
     stop.store(true, Ordering::SeqCst);
     load.join_all().await;
 
@@ -750,14 +751,12 @@ async fn on_a_full_disk_writes_are_refused_reads_go_on_and_it_heals_by_itself() 
 
     room.give_back(&house);
     // Nobody writes: it must find out by itself that it can.
-    eventually("it is ready again", || async {
+    until("it is ready again", || async {
         house.send("GET", "/readyz", None, None).await.status == 200
     })
     .await;
-    eventually("a held answer becomes final all the same", || async {
-        house.response(&key, &held).await["status"] == "approved"
-    })
-    .await;
+    // A held answer becomes final all the same.
+    assert_eq!(house.answer(&key, &held).await["status"], "approved");
     acknowledged.push(house.deliver(&key, "writer", more).await);
     let answer = house
         .respond(&ann, &open, json!({ "status": "approved" }))

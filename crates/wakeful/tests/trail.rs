@@ -425,8 +425,29 @@ async fn rollback_and_rewriting_by_the_operator_are_found_with_a_kept_checkpoint
     let foreign = other.json(&["trail", "checkpoint"])["checkpoint"].clone();
     let file = house.directory.path().join("foreign");
     std::fs::write(&file, foreign.as_str().unwrap()).unwrap();
-    let output = house.command(&["trail", "verify", "--since", file.to_str().unwrap()], &[]);
-    assert_ne!(output.status.code(), Some(0), "{output:?}");
+    let since_file = || {
+        let output = house.command(&["trail", "verify", "--since", file.to_str().unwrap()], &[]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(since_file().contains("not signed with this log's key"));
+
+    // Nor does one that somebody changed, or something else.
+    let own = house.json(&["trail", "checkpoint"])["checkpoint"].clone();
+    let own = own.as_str().unwrap();
+    let size = own.lines().nth(1).unwrap();
+    let changed = own.replacen(&format!("\n{size}\n"), "\n1\n", 1);
+    for (note, why) in [
+        (changed.as_str(), "the signature does not fit the text"),
+        ("nothing of the kind", "the form of a signed note"),
+    ] {
+        std::fs::write(&file, note).unwrap();
+        let said = since_file();
+        assert!(
+            said.contains("is no checkpoint") && said.contains(why),
+            "{said}"
+        );
+    }
 }
 
 /// The verifier that was written from the document alone.

@@ -3,6 +3,7 @@
 //!
 //! `WAKEFUL_WRITE_VECTORS=1 cargo test -p wakelink --test vectors` writes them anew.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, reason = "the vectors are a file")]
 
 use std::{fs, path::Path};
 

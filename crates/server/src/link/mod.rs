@@ -153,14 +153,10 @@ impl Link {
 /// Ends connections whose token was revoked, as soon as it was. Runs until the
 /// server ends.
 pub async fn watch(app: App) {
-    let mut size = app.shared().size();
-    let mut before = app.shared().accounts();
-    while size.changed().await.is_ok() {
+    let mut changed = app.shared().accounts_changed();
+    while changed.changed().await.is_ok() {
         let accounts = app.shared().accounts();
-        if !Arc::ptr_eq(&before, &accounts) {
-            app.link.seats.end_where_revoked(&accounts);
-            before = accounts;
-        }
+        app.link.seats.end_where_revoked(&accounts);
     }
 }
 

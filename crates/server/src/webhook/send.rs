@@ -126,7 +126,13 @@ async fn send_whole(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u
         .body(body)
         .send()
         .await
-        .map_err(|error| format!("no answer: {}", cause(&error)))?;
+        .map_err(|error| {
+            let how_far = match error.is_connect() {
+                true => "no connection",
+                false => "no answer",
+            };
+            format!("{how_far}: {}", cause(&error))
+        })?;
     let status = response.status();
     if status.is_success() {
         return Ok(status.as_u16());

@@ -1,6 +1,6 @@
 //! Comparing an original with what became of it, line by line.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::{Change, Diff, File, Hunk, Line, lcs};
 use crate::{
@@ -62,7 +62,7 @@ impl<'t> Text<'t> {
 
     /// A number for each line, the same for lines that are the same, so that
     /// long lines are compared once. A last line without a break is its own.
-    fn numbers(&self, known: &mut HashMap<(&'t str, bool), usize>) -> Vec<usize> {
+    fn numbers(&self, known: &mut BTreeMap<(&'t str, bool), usize>) -> Vec<usize> {
         let lines = (0..self.lines.len()).map(|at| self.line(at, Change::Same));
         lines
             .map(|line| {
@@ -75,7 +75,7 @@ impl<'t> Text<'t> {
 
 /// Every line of both, in order: deletions before the additions beside them.
 fn changes<'t>(old: &Text<'t>, new: &Text<'t>) -> Vec<Line<'t>> {
-    let mut known = HashMap::new();
+    let mut known = BTreeMap::new();
     let (old_numbers, new_numbers) = (old.numbers(&mut known), new.numbers(&mut known));
     let pairs = lcs::common(&old_numbers, &new_numbers, LINE_EDITS)
         .unwrap_or_else(|| ends(&old_numbers, &new_numbers));

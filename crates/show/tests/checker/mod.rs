@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Elements and the attributes each may have.
 const TAGS: &[(&str, &[&str])] = &[
@@ -112,7 +112,7 @@ const BLOCKS: &[&str] = &[
 pub fn read(html: &str) -> Result<String, String> {
     let mut open: Vec<&str> = Vec::new();
     // Most tags come again and again; each is judged once.
-    let mut known: HashSet<&str> = HashSet::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
     let mut text = String::new();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
@@ -131,7 +131,7 @@ pub fn read(html: &str) -> Result<String, String> {
 fn tag<'h>(
     inside: &'h str,
     open: &mut Vec<&'h str>,
-    known: &mut HashSet<&'h str>,
+    known: &mut BTreeSet<&'h str>,
 ) -> Result<(), String> {
     if let Some(name) = inside.strip_prefix('/') {
         return match open.pop() {

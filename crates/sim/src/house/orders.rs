@@ -206,7 +206,7 @@ fn undo(dice: &mut Dice, model: &Model) -> Inbox {
 
 fn request(dice: &mut Dice) -> Request {
     let verdict = dice.pick(&Verdict::ALL);
-    let has_text = verdict == Verdict::Redirected || dice.chance(30);
+    let has_text = verdict.needs_text() || dice.chance(30);
     let feedback = has_text.then(|| format!("\"because {}\"", dice.roll(1000)).into_bytes());
     Request {
         answer: Answer {

@@ -11,7 +11,7 @@ use crate::{
     cli::{Key, Place, Rate, Retention, User, Webhook},
     commands::key,
     connect::{As, connect},
-    output::{counted, line, print, print_body, print_json, say, table},
+    output::{counted, line, print_body, print_json, print_text, say, table},
 };
 
 /// Sends one administrative request and shows what came back.
@@ -93,7 +93,7 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
             text(&value["name"]),
             a_role(value["role"].as_str().unwrap_or_default())
         ));
-        print(value["token"].as_str().unwrap_or_default());
+        print_text(value["token"].as_str().unwrap_or_default());
         say("Use it as WAKEFUL_TOKEN.");
     };
     let state = |name: &str| format!("/api/v1/users/{}", encode(name));
@@ -114,7 +114,7 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
             let path = format!("{}/sign-in-link", state(&name));
             let show = |value: &Value| {
                 say("Open it within a day. It works once:");
-                print(value["url"].as_str().unwrap_or_default());
+                print_text(value["url"].as_str().unwrap_or_default());
             };
             ask(place, "POST", &path, None, show).await
         }
@@ -156,7 +156,7 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
     let show_key = |value: &Value| {
         let (id, agent) = (text(&value["key_id"]), text(&value["agent_id"]));
         say(&format!("Key {id} for {agent}. It is shown this once:"));
-        print(value["key"].as_str().unwrap_or_default());
+        print_text(value["key"].as_str().unwrap_or_default());
         say("Use it as WAKE_API_KEY.");
     };
     match command {
@@ -274,7 +274,7 @@ pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
                     "X-Wake-Signature uses it from now on; for a day webhook-signature also \
                      carries a signature by the old one. Shown this once:",
                 );
-                print(value["secret"].as_str().unwrap_or_default());
+                print_text(value["secret"].as_str().unwrap_or_default());
                 say("Use it as WAKE_WEBHOOK_SECRET.");
             };
             ask(place, "POST", &path, None, show).await

@@ -10,7 +10,7 @@ use crate::{
     Ending,
     cli::Place,
     connect::{As, Connection, connect},
-    output::{line, lines, print, print_body, print_text, say},
+    output::{line, lines, print_body, print_text, say},
 };
 
 /// Creates a key. The key alone goes to standard output, or with `env` the lines
@@ -64,7 +64,7 @@ fn show(made: &Value, endpoint: Option<&str>, env: bool) {
     match env {
         true => print_text(variables.trim_end()),
         false => {
-            print(text("key"));
+            print_text(text("key"));
             say("Paste this into the agent's .env file:");
             say(lines(&variables).trim_end());
         }

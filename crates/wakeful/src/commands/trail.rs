@@ -16,7 +16,9 @@ use engine::{
     rebuild::Rebuilt,
 };
 use serde_json::{Value, json};
-use trail::{Checkpoint, Keyring, Receipt, VerifierKey, export_reader::verify_export};
+use trail::{
+    Checkpoint, CheckpointFault, Keyring, Receipt, VerifierKey, export_reader::verify_export,
+};
 
 use crate::{
     Ending,
@@ -79,7 +81,7 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
                 Ok(position) => Asked::Entry(subject, position),
                 Err(_) => Asked::Of(subject, "receipt"),
             };
-            show(place, what, |value| print(&value.to_string())).await
+            show(place, what, print_json).await
         }
         Trail::Checkpoint => raw(place, "/checkpoint", "checkpoint").await,
         Trail::Key => raw(place, "/checkpoint/key", "key").await,
@@ -182,13 +184,17 @@ fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Check
     let read = |file: &PathBuf| {
         let note = std::fs::read_to_string(file)
             .with_context(|| format!("could not read {}", file.display()))?;
-        let opened = keys.iter().find_map(|key| key.open(&note).ok());
-        opened.with_context(|| {
-            format!(
-                "{} is not signed with this log's key; name an older key with --key too",
-                file.display()
-            )
-        })
+        for key in keys {
+            match key.open(&note) {
+                Ok(checkpoint) => return Ok(checkpoint),
+                Err(CheckpointFault::NotSigned) => {}
+                Err(fault) => bail!("{} is no checkpoint: {fault}", file.display()),
+            }
+        }
+        bail!(
+            "{} is not signed with this log's key; name an older key with --key too",
+            file.display()
+        )
     };
     files.iter().map(read).collect()
 }

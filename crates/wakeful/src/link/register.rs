@@ -11,7 +11,7 @@ use crate::{
     cli::Place,
     connect::{As, connect},
     link::private,
-    output::{line, print, print_json, say},
+    output::{line, print, print_json, print_text, say},
 };
 
 pub async fn add(place: &Place, device: Option<&str>, token_file: Option<&Path>) -> Result<Ending> {
@@ -117,7 +117,7 @@ fn show(place: &Place, mut given: Value, token_file: Option<&Path>) -> Result<St
         }
         (false, None) => {
             say(&format!("The token of {device}, for its token-file:"));
-            print(&token);
+            print_text(&token);
         }
     }
     Ok(device)

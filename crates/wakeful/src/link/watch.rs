@@ -90,7 +90,7 @@ fn word(online: bool) -> &'static str {
 fn tell(place: &Place, change: &Presence) {
     let Presence { agent_id, online } = change;
     match place.json {
-        true => print(&json!({ "agent_id": agent_id, "online": online }).to_string()),
+        true => print_json(&json!({ "agent_id": agent_id, "online": online })),
         false => print(&format!("{} {}", line(agent_id), word(*online))),
     }
 }

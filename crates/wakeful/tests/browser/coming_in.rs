@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     flow::Flow,
     guest::link,
-    harness::{House, eventually},
+    harness::{House, until},
 };
 
 #[tokio::test]
@@ -13,7 +13,7 @@ async fn the_first_link_makes_an_owner_and_others_come_in_by_link_and_password()
     let mut house = House::empty();
     house.serve().await;
     let log = || std::fs::read_to_string(house.log_file()).unwrap_or_default();
-    eventually("the setup link is printed", || async {
+    until("the setup link is printed", || async {
         log().contains("/setup/")
     })
     .await;

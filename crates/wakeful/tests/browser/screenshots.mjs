@@ -43,7 +43,8 @@ for (const [look, options] of looks) {
   }
   await page.goto("/");
   while ((await page.locator(".row").count()) < LEAST_ROWS) {
-    await page.waitForTimeout(200);
+    // The page says by itself that more has come.
+    await page.waitForFunction((rows) => document.querySelectorAll(".row").length !== rows || document.querySelector("#fresh")?.checkVisibility(), await page.locator(".row").count());
     await page.reload();
   }
   await take("list");

@@ -18,7 +18,7 @@ use std::{
 };
 
 use axum::{Router, body::Bytes, extract::State, http::HeaderMap, routing::post};
-use harness::{Dice, House, delivery, eventually};
+use harness::{Dice, House, at_random, delivery, in_time};
 use hyper_util::service::TowerToHyperService;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use server::{
     crowd::Bounds,
     listen::{Tls, TlsMin, listen},
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 use unsynced::Unsynced;
 
 /// So many in an ordinary run, two hundred in a full one.
@@ -69,7 +69,7 @@ struct Call {
 }
 
 /// By delivery.
-type Calls = Arc<Mutex<HashMap<String, Vec<Call>>>>;
+type Calls = Arc<watch::Sender<HashMap<String, Vec<Call>>>>;
 
 struct Receiver {
     calls: Calls,
@@ -86,7 +86,7 @@ impl Receiver {
         std::fs::write(directory.path().join("ca.pem"), &cert).unwrap();
         let oldest = TlsMin::default();
         let tls = Tls::from_pem_since(oldest, cert.as_bytes(), key.as_bytes()).unwrap();
-        let calls = Calls::default();
+        let calls = Calls::new(watch::Sender::default());
         let app = Router::new()
             .route("/in", post(receive))
             .with_state(Arc::clone(&calls));
@@ -127,11 +127,8 @@ async fn receive(State(calls): State<Calls>, headers: HeaderMap, body: Bytes) ->
         webhook_id: header("webhook-id"),
         body: body.to_vec(),
     };
-    let mut calls = calls.lock().unwrap();
-    calls
-        .entry(header("x-wake-delivery-id"))
-        .or_default()
-        .push(call);
+    let id = header("x-wake-delivery-id");
+    calls.send_modify(|calls| calls.entry(id).or_default().push(call));
     "ok"
 }
 
@@ -159,6 +156,8 @@ struct World {
     address: Mutex<String>,
     stop: AtomicBool,
     ledger: Mutex<Ledger>,
+    /// How many deliveries are in the ledger.
+    known: watch::Sender<usize>,
     key: String,
     ann: String,
     callback: String,
@@ -225,6 +224,7 @@ async fn client(world: Arc<World>, number: u64, seed: u64) {
                 held: false,
             };
             ledger.deliveries.insert(id.clone(), known);
+            world.known.send_replace(ledger.deliveries.len());
             let before = ledger.keys.insert(idempotency_key, id.clone());
             assert_eq!(before, None);
         }
@@ -295,10 +295,8 @@ async fn holds_end(house: &House, world: &World) {
     let deliveries = world.ledger.lock().unwrap().deliveries.clone();
     for (id, known) in deliveries {
         if let Some((said, true)) = known.said {
-            eventually("a held answer becomes final", || async {
-                house.response(&world.key, &id).await["status"] == said["status"]
-            })
-            .await;
+            let answer = house.answer(&world.key, &id).await;
+            assert_eq!(answer["status"], said["status"], "{id}");
         }
     }
 }
@@ -313,18 +311,12 @@ async fn callbacks_arrive(house: &House, world: &World, receiver: &Receiver) {
             .await;
         let answered = answer.json()["status"] != "pending";
         if answered {
-            eventually("a callback that is owed arrives", || async {
-                receiver.calls.lock().unwrap().contains_key(id)
-            })
-            .await;
+            let mut calls = receiver.calls.subscribe();
+            let arrives = calls.wait_for(|calls| calls.contains_key(id));
+            drop(in_time("a callback that is owed arrives", arrives).await);
         }
-        let calls = receiver
-            .calls
-            .lock()
-            .unwrap()
-            .get(id)
-            .cloned()
-            .unwrap_or_default();
+        let calls = receiver.calls.borrow().get(id).cloned();
+        let calls = calls.unwrap_or_default();
         assert_eq!(!calls.is_empty(), answered, "{id}: no answer, no callback");
         for call in calls {
             assert_eq!(call.body, answer.body, "{id}");
@@ -417,6 +409,7 @@ async fn survive(mut house: House, ann: String, kills: usize, mut device: Option
         address: Mutex::new(house.address()),
         stop: AtomicBool::new(false),
         ledger: Mutex::default(),
+        known: watch::Sender::new(0),
         key,
         ann,
         callback: receiver.url(),
@@ -431,7 +424,8 @@ async fn survive(mut house: House, ann: String, kills: usize, mut device: Option
             device
                 .iter_mut()
                 .for_each(|device| device.forget(&mut dice));
-            house.kill_while_starting(Duration::from_micros(dice.below(400_000)));
+            let after = Duration::from_micros(dice.below(400_000));
+            house.kill_while_starting(after).await;
             device
                 .iter_mut()
                 .for_each(|device| device.forget(&mut dice));
@@ -444,27 +438,27 @@ async fn survive(mut house: House, ann: String, kills: usize, mut device: Option
         for number in 0..CLIENTS {
             clients.spawn(client(Arc::clone(&world), number, dice.next()));
         }
-        let known = || world.ledger.lock().unwrap().deliveries.len();
-        let enough = known()
+        let mut known = world.known.subscribe();
+        let enough = *known.borrow()
             + if let Moment::Starting = moment {
                 1
             } else {
                 LOAD
             };
-        eventually("there is some load", || async { known() >= enough }).await;
+        let loaded = known.wait_for(|known| *known >= enough);
+        drop(in_time("there is some load", loaded).await);
         // At a random moment, in the middle of whatever is under way.
         let pause = Duration::from_micros(dice.below(300_000));
         let until = Instant::now() + pause;
         kept.push(keep_checkpoint(&house, &checkpoints, kill).await);
         match moment {
-            Moment::Working => tokio::time::sleep_until(until.into()).await,
+            Moment::Working => at_random(until).await,
             Moment::Starting => {
-                let within = began + Duration::from_micros(dice.below(1_000_000));
-                tokio::time::sleep_until(within.into()).await;
+                at_random(began + Duration::from_micros(dice.below(1_000_000))).await;
             }
             Moment::Stopping => {
                 house.terminate();
-                tokio::time::sleep(pause / 2).await;
+                at_random(Instant::now() + pause / 2).await;
             }
         }
         house.kill();

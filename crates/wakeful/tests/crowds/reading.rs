@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     crowd::resident_kib,
-    harness::{House, eventually_within},
+    harness::{House, until_within},
 };
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn searches_of_one_viewer_cost_little_memory_and_nobodys_time() {
     }
     assert!(refused.len() < 500, "all were refused");
     // What they needed is given back.
-    eventually_within(Duration::from_secs(15), "memory is given back", || async {
+    until_within(Duration::from_secs(15), "memory is given back", || async {
         resident_kib(process) < before + (48 << 10)
     })
     .await;

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use crate::{
     crowd::{is_closed, resident_kib, saying},
-    harness::{House, eventually, way::Socket},
+    harness::{House, until, way::Socket},
 };
 
 /// The answer to this opens a WebSocket.
@@ -45,7 +45,7 @@ async fn a_socket_that_has_not_said_who_it_is_holds_little() {
         assert_eq!(sockets.len(), 190);
         let grown = resident_kib(process).saturating_sub(before);
         assert!(grown < 150 * 20, "150 sockets hold {grown} KiB");
-        eventually("most of them are ended", || {
+        until("most of them are ended", || {
             drop(half_a_frame(&house, 1, 100));
             sockets.retain_mut(|socket| !is_closed(socket));
             std::future::ready(sockets.len() <= 64)

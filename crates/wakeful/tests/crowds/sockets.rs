@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     crowd::{ask, crowd, is_closed},
-    harness::{House, eventually, way::Way},
+    harness::{House, until, way::Way},
 };
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn silent_sockets_keep_nobody_out(way: Way) {
         assert_eq!(status, "HTTP/1.1 200", "{way:?}, after {took:?}");
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
-    eventually("most of them are sent away", || {
+    until("most of them are sent away", || {
         ask(&house, &request);
         silent.retain_mut(|socket| !is_closed(socket));
         std::future::ready(silent.len() <= 64)

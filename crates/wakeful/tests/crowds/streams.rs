@@ -67,7 +67,7 @@ async fn a_person_has_so_many_streams(way: Way) {
     drop(open_ones.pop());
     // A proxy may notice that one is gone when there is something to say.
     let key = house.key_with("a", &["--rate", "1000000/10000"]);
-    crate::harness::eventually(&format!("{way:?}: there is room again"), || async {
+    crate::harness::until(&format!("{way:?}: there is room again"), || async {
         house.deliver(&key, "a", json!({})).await;
         open(&house, &bob).1.starts_with("HTTP/1.1 200")
     })

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Answer, House, delivery, eventually};
+use crate::harness::{Answer, House, delivery, until};
 
 async fn try_deliver(house: &House, key: &str) -> Answer {
     house
@@ -170,7 +170,7 @@ async fn an_owner_sets_the_usual_rate_and_every_key_without_its_own_follows_at_o
         .await;
     assert_eq!(set.status, 204);
     for key in [usual.as_str(), successor] {
-        eventually("it may deliver again", || async {
+        until("it may deliver again", || async {
             try_deliver(&house, key).await.status == 201
         })
         .await;

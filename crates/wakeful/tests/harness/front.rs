@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::harness::{PROXY_SECRET, eventually};
+use crate::harness::{PROXY_SECRET, until};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -75,7 +75,7 @@ impl Front {
             https,
             bare,
         };
-        eventually("the proxy listens", || async {
+        until("the proxy listens", || async {
             [https, bare]
                 .iter()
                 .all(|at| TcpStream::connect(at).is_ok())

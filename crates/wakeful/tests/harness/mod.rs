@@ -8,10 +8,12 @@
 pub mod front;
 pub mod peer;
 pub mod receiver;
+pub mod terminal;
 pub mod verifying;
 pub mod way;
 
 use std::{
+    cell::Cell,
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -343,12 +345,12 @@ impl House {
     }
 
     /// Starts the server and kills it so long afterwards, ready or not.
-    pub fn kill_while_starting(&self, after: Duration) {
+    pub async fn kill_while_starting(&self, after: Duration) {
         let mut child = self.serving(&self.flags).spawn().unwrap();
         let mut log = child.stderr.take().unwrap();
         // Read on, so that the server never waits for us.
         let reader = std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        std::thread::sleep(after);
+        at_random(Instant::now() + after).await;
         child.kill().unwrap();
         child.wait().unwrap();
         let _ = reader.join();
@@ -551,10 +553,30 @@ impl House {
             .collect()
     }
 
+    /// Waits until something holds that an entry of the trail makes true: looks
+    /// again whenever one is appended. The token is an owner's, who hears of all.
+    pub async fn heard<F: Future<Output = bool>>(
+        &self,
+        token: &str,
+        what: &str,
+        mut holds: impl FnMut() -> F,
+    ) {
+        let url = format!("{}/api/v1/events", self.address());
+        in_time(what, async {
+            let mut events = self.http.get(url).bearer_auth(token).send().await.unwrap();
+            assert_eq!(events.status(), 200);
+            while !holds().await {
+                let told = events.chunk().await.unwrap();
+                assert!(told.is_some(), "the stream of events ended");
+            }
+        })
+        .await;
+    }
+
     /// Waits until so many tries are recorded; gives them.
     pub async fn attempted(&self, token: &str, id: &str, count: usize) -> Vec<Value> {
         let what = format!("{count} attempts are on the trail");
-        eventually(&what, || async {
+        self.heard(token, &what, || async {
             self.attempts(token, id).await.len() >= count
         })
         .await;
@@ -595,16 +617,17 @@ impl House {
 
     /// Waits until a denial with this code is on the trail; gives its facts.
     pub async fn denial(&self, token: &str, code: &str) -> Value {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        loop {
-            let entries = self.entries(token, "access_denied").await;
-            let found = entries.iter().find(|entry| entry["facts"]["code"] == code);
-            if let Some(entry) = found {
-                return entry["facts"].clone();
-            }
-            assert!(Instant::now() < deadline, "no denial {code} on the trail");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let found = Cell::new(None);
+        let what = format!("a denial {code} is on the trail");
+        self.heard(token, &what, || async {
+            let mut entries = self.entries(token, "access_denied").await.into_iter();
+            let entry = entries.find(|entry| entry["facts"]["code"] == code);
+            let is_there = entry.is_some();
+            found.set(entry);
+            is_there
+        })
+        .await;
+        found.take().unwrap()["facts"].clone()
     }
 
     pub async fn response(&self, key: &str, id: &str) -> Value {
@@ -659,13 +682,32 @@ pub fn delivery(agent: &str, more: Value) -> Value {
     body
 }
 
-/// Waits until something holds, looking often; fails after ten seconds.
-pub async fn eventually<F: Future<Output = bool>>(what: &str, holds: impl FnMut() -> F) {
-    eventually_within(Duration::from_secs(10), what, holds).await;
+/// How long anything may take that a test waits for, unless it says otherwise.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits for an event; fails if it does not come.
+pub async fn in_time<T>(what: &str, event: impl Future<Output = T>) -> T {
+    let came = tokio::time::timeout(PATIENCE, event).await;
+    came.unwrap_or_else(|_| panic!("it never came true that {what}"))
+}
+
+/// Waits for a moment that dice have chosen: a crash comes at any time, and not
+/// when something has happened.
+pub async fn at_random(at: Instant) {
+    tokio::time::sleep_until(at.into()).await;
+}
+
+/// Waits until something holds that nothing tells a test of, looking often: the
+/// search index has followed the log, the server or the system has taken back a
+/// socket, memory or the pages of a file, another program listens, or the time
+/// is over that the server makes somebody wait. What an entry of the trail
+/// makes true is [heard](House::heard) of.
+pub async fn until<F: Future<Output = bool>>(what: &str, holds: impl FnMut() -> F) {
+    until_within(Duration::from_secs(10), what, holds).await;
 }
 
 /// The same, for what takes longer.
-pub async fn eventually_within<F: Future<Output = bool>>(
+pub async fn until_within<F: Future<Output = bool>>(
     time: Duration,
     what: &str,
     mut holds: impl FnMut() -> F,

@@ -239,7 +239,7 @@ async fn an_address_has_so_many_connections() {
         other => panic!("{other:?}"),
     }
     first.leave().await;
-    crate::harness::eventually("there is room again", || async {
+    crate::harness::until("there is room again", || async {
         scene.trust.try_connect().await.is_ok()
     })
     .await;
@@ -257,7 +257,7 @@ async fn an_account_has_so_many_connections_and_that_is_no_failure() {
     assert_eq!(third.is_closed().await, 1008);
     scene.client(&bob).await.leave().await;
     second.leave().await;
-    crate::harness::eventually("there is room again", || async {
+    crate::harness::until("there is room again", || async {
         scene.enter(by_token(&scene.ann)).await.1["status"] == "authenticated"
     })
     .await;

@@ -3,10 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,7 +13,7 @@ use client::{
 };
 use runner::{Device, Hands, Timing};
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 use wakelink::{Command, Secret};
 
 use crate::{
@@ -108,17 +105,24 @@ async fn add(house: &House, ann: &str, number: usize) -> Device {
     }
 }
 
+/// What clients are told: how often a server was started, or that it is enough.
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    Started(u32),
+    Stop,
+}
+
 /// Asks one device after another, as fast as it is answered, and begins anew
-/// whenever the connection is lost.
+/// with the next server whenever the connection is lost.
 async fn keep_asking(
     server: Server,
     first: usize,
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicU64>,
+    mut word: watch::Receiver<Word>,
+    answered: Arc<watch::Sender<u64>>,
 ) {
-    while !stop.load(Relaxed) {
+    while *word.borrow_and_update() != Word::Stop {
         let Ok(caller) = Caller::sign_in(&server).await else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            word.changed().await.unwrap();
             continue;
         };
         let mut caller = caller.patient(Duration::from_secs(2));
@@ -132,13 +136,13 @@ async fn keep_asking(
             match asking.await {
                 Ok(answer) => {
                     assert!(answer.ok);
-                    answered.fetch_add(1, Relaxed);
+                    answered.send_modify(|answered| *answered += 1);
                 }
                 // Offline for a moment, or the line is gone.
                 Err(fault) if fault.is_refusal() => tokio::task::yield_now().await,
                 Err(_) => break,
             }
-            if stop.load(Relaxed) {
+            if *word.borrow() == Word::Stop {
                 return;
             }
         }
@@ -154,29 +158,24 @@ async fn a_server_that_is_killed_under_load_has_all_its_devices_back() {
         devices.spawn(async move { device.run(std::future::pending()).await });
     }
     let server = Server::at(&house.address(), Some(ann.clone()), None).unwrap();
-    let (stop, answered) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicU64::new(0)),
-    );
+    let (word, heard) = watch::channel(Word::Started(1));
+    let answered = Arc::new(watch::Sender::new(0));
     let mut clients = JoinSet::new();
     for first in [0, 13, 27, 39] {
-        let (stop, answered) = (Arc::clone(&stop), Arc::clone(&answered));
-        clients.spawn(keep_asking(server.clone(), first, stop, answered));
+        let (heard, answered) = (heard.clone(), Arc::clone(&answered));
+        clients.spawn(keep_asking(server.clone(), first, heard, answered));
     }
     let more_answers = async |than: u64| {
-        let waiting = async {
-            while answered.load(Relaxed) <= than {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(Duration::from_secs(30), waiting)
-            .await
-            .expect("nothing is answered");
+        let mut answered = answered.subscribe();
+        let more = answered.wait_for(|answered| *answered > than);
+        let more = timeout(Duration::from_secs(30), more).await;
+        drop(more.expect("nothing is answered"));
     };
     more_answers(50).await;
-    for _ in 0..2 {
+    for time in 2..4 {
         house.kill_for_a_while();
         house.serve().await;
+        word.send_replace(Word::Started(time));
         let restarted = Instant::now();
         // One who watches from now on learns of all of them.
         let mut watcher = Caller::sign_in(&server).await.unwrap();
@@ -196,9 +195,10 @@ async fn a_server_that_is_killed_under_load_has_all_its_devices_back() {
         for agent in agents["agents"].as_array().unwrap() {
             assert_eq!(agent["link"]["online"], true, "{agent}");
         }
-        more_answers(answered.load(Relaxed) + 50).await;
+        let before = *answered.borrow();
+        more_answers(before + 50).await;
     }
-    stop.store(true, Relaxed);
+    word.send_replace(Word::Stop);
     while clients.join_next().await.is_some() {}
     assert_eq!(devices.len(), DEVICES, "a device gave up");
     devices.shutdown().await;

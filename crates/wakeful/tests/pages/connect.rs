@@ -7,7 +7,7 @@ use wake::{Framework, prompt::Prompt};
 
 use crate::{
     browser::{Browser, secret},
-    harness::{House, eventually, peer::python},
+    harness::{House, peer::python},
 };
 
 #[tokio::test]
@@ -203,10 +203,11 @@ async fn follow(start: &str, program: &str, said: &str) {
     let shell = shell.args(["-c", &script, "sh", &block(&page, start)]);
     let agent = shell.stdout(Stdio::piped()).spawn().unwrap();
     let deliveries = || async { house.get("/api/v1/inbox", &token).await.json()["items"].clone() };
-    eventually("the delivery is there", || async {
-        !deliveries().await.as_array().unwrap().is_empty()
-    })
-    .await;
+    house
+        .heard(&token, "the delivery is there", || async {
+            !deliveries().await.as_array().unwrap().is_empty()
+        })
+        .await;
     let item = &deliveries().await[0];
     assert_eq!(
         (&item["agent_id"], &item["test"]),

@@ -7,7 +7,7 @@ use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 
 use crate::{
     browser::{Browser, encode, secret, secrets},
-    harness::{House, eventually},
+    harness::{House, until},
 };
 
 const NOT_SEEN: &str = "never seen";
@@ -62,7 +62,7 @@ async fn add(house: &House, token: &str, agent_id: &str) -> String {
 }
 
 async fn until_shown(browser: &Browser, words: &str) {
-    eventually(words, || async {
+    until(words, || async {
         browser.page("/agents").await.contains(words)
     })
     .await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     browser::{Browser, encode},
-    harness::{House, eventually},
+    harness::House,
 };
 
 const OWNERS_PAGES: [&str; 5] = [
@@ -264,14 +264,17 @@ async fn a_viewer_who_tries_to_answer_is_refused_and_on_the_trail() {
         let why = "A viewer reads and does not answer.";
         assert!(answer.text().contains(why), "{path}: {}", answer.text());
     }
-    eventually("each try is on the trail", || async {
-        let denied = scene.house.entries(&scene.ann, "access_denied").await;
-        let denied: Vec<_> = denied.iter().map(|entry| &entry["facts"]["what"]).collect();
-        paths
-            .iter()
-            .all(|path| denied.contains(&&json!(format!("POST {path}"))))
-    })
-    .await;
+    let what = "each try is on the trail";
+    scene
+        .house
+        .heard(&scene.ann, what, || async {
+            let denied = scene.house.entries(&scene.ann, "access_denied").await;
+            let denied: Vec<_> = denied.iter().map(|entry| &entry["facts"]["what"]).collect();
+            paths
+                .iter()
+                .all(|path| denied.contains(&&json!(format!("POST {path}"))))
+        })
+        .await;
     let pending = scene.house.response(&scene.key, &id).await;
     assert_eq!(pending["status"], "pending");
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     browser::Browser,
-    harness::{House, eventually},
+    harness::{House, until},
 };
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn an_owner_erases_the_content_of_an_answered_item_for_good() {
     assert_eq!(again.status, 204);
     assert_eq!(house.entries(&token, "content_erased").await.len(), 1);
     // It is gone from the files as well, and the trail is whole.
-    eventually("no file holds it", || async {
+    until("no file holds it", || async {
         let files = std::fs::read_dir(house.data()).unwrap().map(Result::unwrap);
         let files = files.filter(|file| file.file_type().unwrap().is_file());
         files

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     browser::{Browser, reached},
-    harness::{House, eventually},
+    harness::{House, until},
 };
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn a_search_shows_each_type_in_its_section_and_leads_on_to_the_rest() {
     }
     let ann = Browser::of(&house, "ann").await;
     let last = all.last().unwrap();
-    eventually("the last is indexed", || async {
+    until("the last is indexed", || async {
         ann.page("/?q=sesame").await.contains(last)
     })
     .await;

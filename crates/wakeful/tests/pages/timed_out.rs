@@ -8,10 +8,7 @@ use engine::{
 use serde_json::json;
 use trail::Micros;
 
-use crate::{
-    browser::Browser,
-    harness::{House, eventually},
-};
+use crate::{browser::Browser, harness::House};
 
 /// Delivers into a directory with nothing in it, ten minutes ago, with a minute's
 /// time for the answer. Gives the ids, in the order of `details`.
@@ -80,10 +77,11 @@ async fn an_owner_erases_an_item_whose_time_is_over_by_the_page_and_by_the_api()
     let item = |id: &str| format!("/items/{id}");
     let api = |id: &str| format!("/api/v1/inbox/{id}");
     for id in &ids {
-        eventually("its time is over", || async {
-            house.get(&api(id), token).await.json()["timed_out"] == true
-        })
-        .await;
+        house
+            .heard(token, "its time is over", || async {
+                house.get(&api(id), token).await.json()["timed_out"] == true
+            })
+            .await;
     }
     // Nothing can be erased where there is nothing.
     assert!(!olga.page(&item(&ids[2])).await.contains("Erase"));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     browser::Browser,
-    harness::{House, eventually},
+    harness::{House, until},
 };
 
 fn positions(page: &str) -> Vec<u64> {
@@ -371,7 +371,7 @@ async fn the_whole_log_is_read_for_one_at_a_time() {
     // Other work goes on, and whoever goes away makes room.
     house.deliver(&key, "a", json!({})).await;
     drop(stuck);
-    eventually("there is room again", || async {
+    until("there is room again", || async {
         ann.post("/trail/verify", &[]).await.status == 303
     })
     .await;

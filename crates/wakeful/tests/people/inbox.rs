@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::harness::{House, eventually};
+use crate::harness::{House, until};
 
 async fn page(house: &House, token: &str, query: &str) -> Value {
     let answer = house.get(&format!("/api/v1/inbox?{query}"), token).await;
@@ -78,7 +78,7 @@ async fn search_finds_words_of_agent_headline_summary_and_details() {
     ] {
         let (house, ann, id) = (&house, &ann, &id);
         let what = format!("{word} is found");
-        eventually(&what, || async move {
+        until(&what, || async move {
             ids(&page(house, ann, &format!("q={word}")).await) == [id.as_str()]
         })
         .await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{House, eventually};
+use crate::harness::House;
 
 /// Method, path and body of something only an owner may do.
 fn administration() -> Vec<(&'static str, String, Option<Value>)> {
@@ -253,9 +253,11 @@ async fn one_caller_cannot_fill_the_trail_with_denials() {
     }
     let house = &house;
     let ann = &ann;
-    eventually("twenty denials are on the trail", || async move {
-        house.entries(ann, "access_denied").await.len() >= 20
-    })
-    .await;
+    let what = "twenty denials are on the trail";
+    house
+        .heard(ann, what, || async move {
+            house.entries(ann, "access_denied").await.len() >= 20
+        })
+        .await;
     assert!(house.entries(ann, "access_denied").await.len() <= 22);
 }

@@ -3,10 +3,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use tokio::sync::watch;
 
 use crate::door::{Door, PASSWORD, WRONG, house};
 
@@ -15,12 +17,13 @@ const PER_SECOND: u64 = 180;
 
 /// Sends wrong passwords at the pace until told to stop: for a person's own
 /// name and for made-up ones in turn, from one address after the other.
-async fn flood(door: Arc<Door>, over: Arc<AtomicBool>, sent: Arc<AtomicUsize>) {
+async fn flood(door: Arc<Door>, over: Arc<AtomicBool>, sent: watch::Sender<usize>) {
     let mut pace = tokio::time::interval(Duration::from_micros(1_000_000 / PER_SECOND));
     let mut tries = tokio::task::JoinSet::new();
     while !over.load(Ordering::Relaxed) {
         pace.tick().await;
-        let n = sent.fetch_add(1, Ordering::Relaxed);
+        let n = *sent.borrow();
+        sent.send_replace(n + 1);
         let from = format!("10.{}.{}.1", n % ADDRESSES / 250, n % 250);
         let door = door.at(&from);
         tries.spawn(async move {
@@ -41,15 +44,9 @@ async fn flood(door: Arc<Door>, over: Arc<AtomicBool>, sent: Arc<AtomicUsize>) {
 async fn a_right_password_from_a_fresh_address_gets_in_through_a_flood_of_wrong_ones() {
     let (house, _) = house().await;
     let door = Arc::new(Door::new(&house, Some("203.0.113.1")));
-    let (over, sent) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicUsize::new(0)),
-    );
-    let flooding = tokio::spawn(flood(
-        Arc::clone(&door),
-        Arc::clone(&over),
-        Arc::clone(&sent),
-    ));
+    let over = Arc::new(AtomicBool::new(false));
+    let (sent, mut flooded) = watch::channel(0);
+    let flooding = tokio::spawn(flood(Arc::clone(&door), Arc::clone(&over), sent));
     // In the first rush, when every address is new, and once all have failed.
     let moments: &[usize] = match std::env::var_os("WAKEFUL_TEST_FULL") {
         None => &[400, 1500],
@@ -57,9 +54,7 @@ async fn a_right_password_from_a_fresh_address_gets_in_through_a_flood_of_wrong_
     };
     let mut took = Vec::new();
     for (n, moment) in moments.iter().enumerate() {
-        while sent.load(Ordering::Relaxed) < *moment {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        flooded.wait_for(|sent| sent >= moment).await.unwrap();
         let fresh = door.at(&format!("203.0.113.{}", 10 + n));
         let started = Instant::now();
         let status = fresh.tries("ann", PASSWORD).await;

@@ -30,7 +30,7 @@ async fn half_a_minute_of_tries_from_a_shared_address_keeps_nobody_out_for_long(
     // Her own name was tried from her own address, and this browser is new: some
     // seconds, not minutes.
     let over = std::time::Instant::now();
-    crate::harness::eventually_within(
+    crate::harness::until_within(
         std::time::Duration::from_secs(20),
         "ann gets in from the shared address",
         || async { office.tries("ann", PASSWORD).await == 303 },
@@ -77,11 +77,11 @@ async fn lockouts_survive_a_restart() {
     for _ in 0..5 {
         assert_eq!(office.tries("ann", WRONG).await, 401);
     }
-    crate::harness::eventually("the first wait is over", || async {
+    crate::harness::until("the first wait is over", || async {
         office.tries("ann", WRONG).await == 401
     })
     .await;
-    crate::harness::eventually("the second wait is over", || async {
+    crate::harness::until("the second wait is over", || async {
         office.tries("ann", WRONG).await == 401
     })
     .await;

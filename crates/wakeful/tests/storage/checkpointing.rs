@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     WAL,
-    harness::{House, eventually_within},
+    harness::{House, until_within},
 };
 
 fn wal_bytes(house: &House) -> u64 {
@@ -46,7 +46,7 @@ async fn a_server_that_nobody_uses_empties_its_write_ahead_log() {
     house.deliver(&key, "writer", json!({})).await;
     assert!(wal_bytes(&house) > 0, "not while someone may need it");
     let patience = Duration::from_secs(20);
-    eventually_within(patience, "the write-ahead log is empty", || async {
+    until_within(patience, "the write-ahead log is empty", || async {
         wal_bytes(&house) == 0
     })
     .await;

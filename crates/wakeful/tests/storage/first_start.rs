@@ -62,7 +62,8 @@ async fn a_first_start_that_was_cut_short_can_be_repeated() {
     for number in 0..8 {
         let mut house = House::empty();
         for _ in 0..3 {
-            house.kill_while_starting(Duration::from_micros(dice.below(150_000)));
+            let after = Duration::from_micros(dice.below(150_000));
+            house.kill_while_starting(after).await;
         }
         house.serve().await;
         let log = house.json(&["trail", "show", "--limit", "200"]);

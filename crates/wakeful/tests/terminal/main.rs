@@ -5,6 +5,7 @@
 mod harness;
 
 mod errors;
+mod hostile;
 mod lists;
 mod manual;
 mod places;

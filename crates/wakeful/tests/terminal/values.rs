@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::{
-    harness::{House, WAKEFUL, eventually},
+    harness::{House, WAKEFUL, until},
     scene::{Scene, text},
 };
 
@@ -24,7 +24,7 @@ async fn text_may_begin_with_a_hyphen() {
     assert_eq!(item["details"], list);
     assert_eq!(item["provider"], "-p");
     // The search index lags a little.
-    eventually("it is found", || async {
+    until("it is found", || async {
         scene.done(&["inbox", "-q", "- head"]).0.contains(id)
     })
     .await;
@@ -35,6 +35,18 @@ async fn text_may_begin_with_a_hyphen() {
     let item = scene.json(&["inbox", id]);
     assert_eq!(item["feedback"], "- first");
     assert_eq!(item["edited_content"], "- one\n- two");
+}
+
+#[tokio::test]
+async fn a_refusal_shows_the_answer_that_stands_as_it_was_written() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&[]);
+    let edited = r#"{"b":12345678901234567890.10,"a":1e400}"#;
+    scene.done(&["respond", &id, "redirected", "--edited", edited]);
+    for again in [&["undo", id.as_str()][..], &["respond", &id, "approved"]] {
+        let said = scene.ends(1, again);
+        assert!(said.contains(&format!("edited: {edited}")), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    harness::{House, delivery, eventually},
+    harness::{House, delivery, until},
     tls,
 };
 
@@ -44,7 +44,7 @@ async fn requests_in_flight_are_answered_before_the_end() {
     // A long poll that nobody will answer.
     let mut poll = connect();
     write!(poll, "GET /wake/v1/response/{id}?wait=60 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n\r\n").unwrap();
-    eventually("the poll was read", || async { was_read(&poll) }).await;
+    until("the poll was read", || async { was_read(&poll) }).await;
 
     // A delivery of which the server has seen the head and asked for the rest.
     let body = delivery("a", json!({})).to_string();
@@ -59,7 +59,7 @@ async fn requests_in_flight_are_answered_before_the_end() {
     let mut events = events.bearer_auth(&ann).send().await.unwrap();
 
     house.terminate();
-    eventually("nobody is let in any more", || async {
+    until("nobody is let in any more", || async {
         TcpStream::connect(&address).is_err()
     })
     .await;

@@ -2,7 +2,7 @@
 //! while, whatever it says then. Bounded; a restart forgets it.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     net::{IpAddr, Ipv6Addr},
 };
 
@@ -12,7 +12,7 @@ use crate::relay::{Limits, Moment};
 const MOST: usize = 50_000;
 
 #[derive(Debug, Default)]
-pub struct Lockout(HashMap<IpAddr, Tries>);
+pub struct Lockout(BTreeMap<IpAddr, Tries>);
 
 #[derive(Debug, Default)]
 struct Tries {

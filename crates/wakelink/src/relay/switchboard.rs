@@ -4,19 +4,19 @@
 //!
 //! `H` is how the server reaches a connection; here it is only handed on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::relay::Code;
 
 /// One connection, of all that there ever were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place(pub u64);
 
 #[derive(Debug)]
 pub struct Switchboard<H> {
-    clients: HashMap<Place, Client<H>>,
-    devices: HashMap<Box<str>, Device<H>>,
-    sids: HashMap<Box<str>, Bound<H>>,
+    clients: BTreeMap<Place, Client<H>>,
+    devices: BTreeMap<Box<str>, Device<H>>,
+    sids: BTreeMap<Box<str>, Bound<H>>,
     sids_per_client: usize,
 }
 
@@ -83,9 +83,9 @@ impl Refusal {
 impl<H: Clone> Switchboard<H> {
     pub fn new(sids_per_client: usize) -> Switchboard<H> {
         Switchboard {
-            clients: HashMap::new(),
-            devices: HashMap::new(),
-            sids: HashMap::new(),
+            clients: BTreeMap::new(),
+            devices: BTreeMap::new(),
+            sids: BTreeMap::new(),
             sids_per_client: sids_per_client.max(1),
         }
     }

@@ -7,6 +7,10 @@
 //! `WAKEFUL_HOSTILE_ROUNDS=1000000 cargo test -p wakelink --test hostile` looks
 //! longer. A text that brings something down belongs into `corpus/`.
 #![allow(clippy::unwrap_used)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the corpus is files, and a variable says how many rounds"
+)]
 
 mod changed;
 mod parties;

@@ -285,7 +285,7 @@ async function tooLate() {
   const told = (words, rest) => {
     const head = document.createElement("bdi");
     head.textContent = one.head;
-    toast(`${words}: `, head, ` ${rest}`);
+    toast(`${words}: `, head, ` · ${rest}`);
   };
   const answer = (status, by) => `${past[status] ?? "Answered"}${by && by !== $(".who a")?.textContent ? ` by ${by}` : ""}`;
   if (one.final) return told(answer(one.status), `Final since ${clock(one.until)}.`);

@@ -27,7 +27,8 @@ export function holds(condition, sentence, ...seen) {
 export const same = (seen, expected, sentence) =>
   holds(JSON.stringify(seen) === JSON.stringify(expected), sentence, seen, expected);
 
-/** Waits until something is so, looking often. */
+/** Waits until something is so that no event of the page tells, looking often: in
+ * Firefox, in several pages, or on the server. */
 export async function eventually(what, look, patience = PATIENCE_MS) {
   const deadline = Date.now() + patience;
   for (;;) {
@@ -76,11 +77,11 @@ export async function deliver(more = {}, agent = "scout", by = key(agent)) {
 export const response = async (id, agent = "scout") => (await api("GET", `/wake/v1/response/${id}`, key(agent))).json();
 
 /** What the agent is told once it is told something. */
-export const final = (id, agent = "scout") =>
-  eventually(`${id} has an answer`, async () => {
-    const told = await response(id, agent);
-    return told.status !== "pending" && told;
-  });
+export async function final(id, agent = "scout") {
+  const told = (await api("GET", `/wake/v1/response/${id}?wait=${PATIENCE_MS / 1000}`, key(agent))).json();
+  if (told.status === "pending") throw new Error(`${id} has no answer`);
+  return told;
+}
 
 export async function respond(id, person, body) {
   const answer = await api("POST", `/api/v1/inbox/${id}/respond`, given.people[person].token, body);

@@ -117,7 +117,7 @@ await flow("devices", async (stage) => {
 
     // Gone: a page that is open says so by itself.
     await machine.stop();
-    await eventually("a page hears that a device went", async () => (await device.innerText()).includes("offline"));
+    await device.filter({ hasText: "offline" }).waitFor();
     holds((await device.innerText()).includes("last seen just now"), `an open page shows that a device went, ${at}`);
     await reads(["offline", "last seen", " s ago"], "a device that went was last seen a moment ago");
 

@@ -54,7 +54,6 @@ await flow("looking", async (stage) => {
     const later = await page.context().newPage();
     await later.clock.install();
     await later.goto("/");
-    await later.waitForTimeout(500);
     const about = row(later, item.alert).locator(".about");
     holds(/agent goes on in (30|29) min/.test(await about.innerText()), `a row says when its agent goes on, if that is soon, ${at}`, await about.innerText());
     const places = () => later.locator(".row").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().toJSON()));

@@ -1,6 +1,6 @@
 // A lost connection can be seen at once, in every tab, and so can its return.
 
-import { ask, deliver, eventually, flow, holds, row, same } from "./browser.mjs";
+import { ask, deliver, flow, holds, row, same } from "./browser.mjs";
 
 /** At once. */
 const AT_ONCE_MS = 2_000;
@@ -17,14 +17,14 @@ await flow("lost", async (stage) => {
   await Promise.all([bob.waitForResponse("**/api/v1/events"), bob.goto(`/items/${item}`)]);
   const tabs = [[list, "the inbox"], [beside, "an item in another tab"], [bob, "an item of someone else"]];
   const line = (page) => page.locator("#connection");
-  const shown = (page, what) => eventually(`a lost connection is shown on ${what}`, () => line(page).isVisible(), AT_ONCE_MS);
+  const shown = (page) => line(page).waitFor({ timeout: AT_ONCE_MS });
 
   for (const [page, what] of tabs) same(await line(page).isVisible(), false, `while there is a connection nothing is said, on ${what}`);
 
   // The server goes and comes.
   await ask("stop the server");
   for (const [page, what] of tabs) {
-    await shown(page, what);
+    await shown(page);
     same(await line(page).innerText(), WORDS, `a lost connection is shown at once, on ${what}`);
     same(await line(page).getAttribute("role"), "status", `and is said aloud, on ${what}`);
   }
@@ -41,7 +41,7 @@ await flow("lost", async (stage) => {
   // The browser says itself that it is cut off.
   await list.context().setOffline(true);
   for (const [page, what] of tabs.slice(0, 2)) {
-    await shown(page, what);
+    await shown(page);
     holds(true, `a browser that is offline says so at once, on ${what}`);
   }
   await list.context().setOffline(false);

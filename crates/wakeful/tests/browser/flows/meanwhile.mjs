@@ -8,9 +8,9 @@ const undo = async (id, person) => {
   if (undone.status >= 300) throw new Error(`not undone: ${undone.text}`);
 };
 const opened = (page, address) => Promise.all([page.waitForResponse("**/api/v1/events"), page.goto(address)]);
-const title = (page, expected) => eventually(`the title is ${expected}`, async () => (await page.title()) === expected);
+const title = (page, expected) => page.waitForFunction((expected) => document.title === expected, expected);
 const says = (page, id, words, sentence) =>
-  eventually(sentence, async () => (await row(page, id).locator(".about").innerText()).includes(words)).then(() => holds(true, sentence));
+  row(page, id).locator(".about", { hasText: words }).waitFor().then(() => holds(true, sentence));
 
 await flow("meanwhile", async (stage) => {
   const [ann, bob] = [await stage.window({ as: "ann" }), await stage.window({ as: "bob" })];
@@ -33,7 +33,7 @@ await flow("meanwhile", async (stage) => {
   await title(bob, "Inbox · Wakeful");
   same(await row(bob, alert).locator('input[type="checkbox"]').count(), 0, "and cannot be ticked");
   await undo(alert, "ann");
-  await eventually("it waits again", async () => (await row(bob, alert).getAttribute("data-open")) === "true");
+  await row(bob, alert).and(bob.locator('[data-open="true"]')).waitFor({ state: "attached" });
   same((await row(bob, alert).locator(".about").innerText()).includes("may be undone"), false, "and once it is undone nothing says that it is held");
   await title(bob, "(1) Inbox · Wakeful");
 
@@ -80,6 +80,6 @@ await flow("meanwhile", async (stage) => {
   await opened(ann, "/");
   await ann.keyboard.press("j");
   await ann.keyboard.press("s");
-  await eventually("it is counted as put aside", async () => (await ann.locator("#aside").innerText()).startsWith("1 "));
+  await ann.locator("#aside", { hasText: /^\s*1 / }).waitFor();
   same(await row(ann, put).count(), 0, "what is put aside is counted below the list at once");
 });

@@ -36,5 +36,5 @@ await flow("stopped", async (stage) => {
   holds(Date.parse(responded_at) > over + LATER_MS / 2, "which is later than its hold", responded_at);
   await page.goto("/done");
   const [words, clock] = [await said(), await page.evaluate((time) => new Date(time).toLocaleTimeString([], { timeStyle: "medium" }), responded_at)];
-  same(words, `Approved: Held when it stopped Final since ${clock}.`, "and u names the second at which it did");
+  same(words, `Approved: Held when it stopped · Final since ${clock}.`, "and u names the second at which it did");
 });

@@ -1,6 +1,6 @@
 // Two people at one item.
 
-import { deliver, eventually, final, flow, holds, row, same, settled } from "./browser.mjs";
+import { deliver, final, flow, holds, row, same, settled } from "./browser.mjs";
 
 await flow("two-people", async (stage) => {
   const [ann, bob] = [await stage.window({ as: "ann" }), await stage.window({ as: "bob" })];
@@ -46,7 +46,7 @@ await flow("two-people", async (stage) => {
   await ann.keyboard.press("j");
   await bob.keyboard.press("j");
   await ann.keyboard.press("a");
-  await eventually("ann's row is gone", async () => (await row(ann, list).count()) === 0);
+  await row(ann, list).waitFor({ state: "detached" });
   await bob.keyboard.press("r");
   await bob.locator("#toast").waitFor();
   const toast = await bob.locator("#toast").innerText();
