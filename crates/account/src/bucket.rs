@@ -37,30 +37,17 @@ impl Rate {
     }
 }
 
-/// The two kinds of keys, as they are named in events and addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyKind {
-    Live,
-    Test,
+trail::closed! {
+    /// The two kinds of keys, as they are named in events and addresses.
+    KeyKind {
+        Live = "live",
+        Test = "test",
+    }
 }
 
 impl KeyKind {
-    pub const ALL: [KeyKind; 2] = [KeyKind::Live, KeyKind::Test];
-
     pub fn of(test: bool) -> KeyKind {
         if test { KeyKind::Test } else { KeyKind::Live }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            KeyKind::Live => "live",
-            KeyKind::Test => "test",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<KeyKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 
     /// The rate that WAKE itself gives such keys.

@@ -2,6 +2,7 @@
 //! command: nothing here draws a random number.
 
 use trail::Micros;
+use wake::{Kind, net::Cidr, webhook::HostPattern};
 
 use crate::{
     bucket::{KeyKind, Rate},
@@ -61,15 +62,15 @@ pub enum Command {
         by: Option<String>,
     },
     AllowWebhook {
-        pattern: String,
-        networks: Vec<String>,
+        pattern: HostPattern,
+        networks: Vec<Cidr>,
         ca_pem: Option<String>,
     },
     RemoveWebhook {
         pattern: String,
     },
     SetRetention {
-        kind: String,
+        kind: Kind,
         days: Option<u32>,
     },
     /// The usual rate of one kind of keys; `None` for the one of WAKE.

@@ -1,6 +1,7 @@
 //! What an administrative command leads to, or why it is refused.
 
 use trail::{Hash, Micros};
+use wake::limits::{AGENT_ID, ORCHESTRATED_AGENTS};
 
 use crate::{
     bucket::{KeyKind, Rate},
@@ -23,10 +24,7 @@ const MAX_USERS: usize = 10_000;
 pub(crate) const MAX_AGENTS: usize = 100_000;
 const MAX_KEYS: usize = 200_000;
 const MAX_ALLOW_RULES: usize = 1_000;
-const MAX_ORCHESTRATED: usize = 64;
-const AGENT_ID_CHARS: std::ops::RangeInclusive<usize> = 1..=128;
 const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=36_500;
-const DELIVERY_TYPES: [&str; 4] = ["update", "question", "output", "alert"];
 
 pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event>, Rejection> {
     match command {
@@ -157,8 +155,9 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
             networks,
             ca_pem,
         } => {
-            if state.allowlist.contains_key(pattern) {
-                return Err(Rejection::AlreadyAllowed(pattern.clone()));
+            let text = pattern.to_string();
+            if state.allowlist.contains_key(&text) {
+                return Err(Rejection::AlreadyAllowed(text));
             }
             room(state.allowlist.len(), MAX_ALLOW_RULES, "allowlist entries")?;
             let (ca_pem, networks) = (ca_pem.clone(), networks.clone());
@@ -181,9 +180,6 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
             false => Err(Rejection::NotAllowed(pattern.clone())),
         },
         Command::SetRetention { kind, days } => {
-            if !DELIVERY_TYPES.contains(&kind.as_str()) {
-                return Err(Rejection::NoSuchType(kind.clone()));
-            }
             if days.is_some_and(|days| !RETENTION_DAYS.contains(&days)) {
                 return Err(Rejection::BadRetention);
             }
@@ -192,7 +188,7 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
                 changed,
                 RetentionSet {
                     days: *days,
-                    r#type: kind.clone(),
+                    r#type: *kind,
                 },
             ))
         }
@@ -322,11 +318,11 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
     new.orchestrates
         .iter()
         .try_for_each(|id| check_agent_id(id, "orchestrates"))?;
-    if new.orchestrates.len() > MAX_ORCHESTRATED {
+    if new.orchestrates.len() > ORCHESTRATED_AGENTS {
         let named = new.orchestrates.len();
         return Err(Rejection::TooManyAgents {
             named,
-            max: MAX_ORCHESTRATED,
+            max: ORCHESTRATED_AGENTS,
         });
     }
     room(state.keys.len(), MAX_KEYS, "keys")?;
@@ -367,7 +363,7 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
 }
 
 pub(crate) fn check_agent_id(agent_id: &str, field: &'static str) -> Result<(), Rejection> {
-    let fits = AGENT_ID_CHARS.contains(&agent_id.chars().count());
+    let fits = agent_id.chars().count() <= AGENT_ID;
     let is_blank = agent_id.trim().is_empty();
     match fits && !is_blank && !agent_id.chars().any(char::is_control) {
         true => Ok(()),

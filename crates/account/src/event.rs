@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros, Stream};
+use wake::{Kind, net::Cidr, webhook::HostPattern};
 
 use crate::{
     bucket::{KeyKind, Rate},
@@ -244,8 +245,8 @@ pub struct WebhookSecretSet {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookAllowed {
     pub ca_pem: Option<String>,
-    pub networks: Vec<String>,
-    pub pattern: String,
+    pub networks: Vec<Cidr>,
+    pub pattern: HostPattern,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,7 +265,7 @@ pub struct RateSet {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionSet {
     pub days: Option<u32>,
-    pub r#type: String,
+    pub r#type: Kind,
 }
 
 /// Requests that failed before anyone was recognised, one entry a source and

@@ -29,7 +29,8 @@ pub enum Rejection {
     #[error("An agent needs an owner. Create a user first: wakeful user create NAME.")]
     NoOwner,
     #[error(
-        "An agent id has 1 to 128 characters, not only blanks, and none of them is a control character."
+        "An agent id has 1 to {} characters, not only blanks, and none of them is a control character.",
+        wake::limits::AGENT_ID
     )]
     BadAgentId { field: &'static str },
     #[error("There is no agent \"{0}\".")]
@@ -60,8 +61,6 @@ pub enum Rejection {
     BadRate,
     #[error("A retention rule keeps content for 1 to 36500 days.")]
     BadRetention,
-    #[error("\"{0}\" is not a delivery type.")]
-    NoSuchType(String),
 }
 
 impl Rejection {
@@ -92,7 +91,6 @@ impl Rejection {
             Rejection::NotAllowed(_) => "not_on_allowlist",
             Rejection::BadRate => "bad_rate",
             Rejection::BadRetention => "bad_retention",
-            Rejection::NoSuchType(_) => "unknown_value",
         }
     }
 
@@ -109,7 +107,6 @@ impl Rejection {
             Rejection::AlreadyAllowed(_) => Some("pattern"),
             Rejection::BadRate => Some("rate"),
             Rejection::BadRetention => Some("days"),
-            Rejection::NoSuchType(_) => Some("type"),
             Rejection::NoSuchUser(_)
             | Rejection::LastOwner(_)
             | Rejection::Suspended(_)

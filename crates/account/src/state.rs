@@ -7,6 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use trail::{Hash, Micros};
+use wake::{
+    Kind,
+    net::Cidr,
+    webhook::{CallbackUrl, HostPattern},
+};
 
 use crate::{
     bucket::{KeyKind, Rate},
@@ -16,40 +21,28 @@ use crate::{
     sign_in::{Link, Method, Session},
 };
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    Viewer,
-    Reviewer,
-    Owner,
+trail::closed! {
+    /// What a person may do; each may also do what those before it may.
+    Role {
+        Viewer = "viewer",
+        Reviewer = "reviewer",
+        Owner = "owner",
+    }
 }
 
 impl Role {
-    pub const ALL: [Role; 3] = [Role::Viewer, Role::Reviewer, Role::Owner];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Viewer => "viewer",
-            Role::Reviewer => "reviewer",
-            Role::Owner => "owner",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Role> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text)
-    }
-
     pub fn may_answer(self) -> bool {
         self >= Role::Reviewer
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UserState {
-    Active,
-    Suspended,
-    Deactivated,
+trail::closed! {
+    /// Whether a person can come in.
+    UserState {
+        Active = "active",
+        Suspended = "suspended",
+        Deactivated = "deactivated",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,8 +100,8 @@ impl Key {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowRule {
-    pub pattern: String,
-    pub networks: Vec<String>,
+    pub pattern: HostPattern,
+    pub networks: Vec<Cidr>,
     pub ca_pem: Option<String>,
     pub created_at: Micros,
 }
@@ -120,9 +113,10 @@ pub struct State {
     pub tokens: BTreeMap<String, Token>,
     pub agents: BTreeMap<String, Agent>,
     pub keys: BTreeMap<String, Key>,
+    /// By the text of their pattern.
     pub allowlist: BTreeMap<String, AllowRule>,
     /// Days by delivery type.
-    pub retention: BTreeMap<String, u32>,
+    pub retention: BTreeMap<Kind, u32>,
     /// Usual rates that differ from those of WAKE.
     pub rates: BTreeMap<KeyKind, Rate>,
     pub sessions: BTreeMap<String, Session>,
@@ -232,6 +226,15 @@ impl State {
             true => self.usual_rate(KeyKind::of(key.test)),
             false => key.rate,
         }
+    }
+
+    /// The allowlist's rule for a callback: of those that match, the one that says
+    /// most exactly which host it means.
+    pub fn allow_rule(&self, callback: &CallbackUrl) -> Option<&AllowRule> {
+        let rules = self.allowlist.values();
+        rules
+            .filter(|rule| rule.pattern.matches(callback))
+            .max_by_key(|rule| rule.pattern.exactness())
     }
 
     pub fn first_owner(&self) -> Option<&User> {
@@ -399,7 +402,7 @@ impl State {
                     ca_pem: e.ca_pem,
                     created_at: at,
                 };
-                self.allowlist.insert(rule.pattern.clone(), rule);
+                self.allowlist.insert(rule.pattern.to_string(), rule);
             }
             Event::WebhookRemoved(e) => {
                 self.allowlist.remove(&e.pattern);
@@ -444,4 +447,55 @@ impl State {
 
 fn is_active_owner(user: &User) -> bool {
     user.role == Role::Owner && user.state == UserState::Active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_exact_entry_decides_whatever_the_order_of_the_list() {
+        let mut accounts = State::default();
+        for pattern in [
+            "*.example.com",
+            "*.internal.example.com",
+            "hooks.internal.example.com",
+            "hooks.internal.example.com:8443",
+            "zz.example.com",
+        ] {
+            let rule = AllowRule {
+                pattern: HostPattern::parse(pattern).unwrap(),
+                networks: Vec::new(),
+                ca_pem: None,
+                created_at: Micros(0),
+            };
+            accounts.allowlist.insert(pattern.to_owned(), rule);
+        }
+        for (url, expected) in [
+            ("https://a.example.com/", Some("*.example.com")),
+            ("https://zz.example.com/", Some("zz.example.com")),
+            (
+                "https://a.internal.example.com/",
+                Some("*.internal.example.com"),
+            ),
+            (
+                "https://hooks.internal.example.com/",
+                Some("hooks.internal.example.com"),
+            ),
+            (
+                "https://hooks.internal.example.com:8443/",
+                Some("hooks.internal.example.com:8443"),
+            ),
+            (
+                "https://x.hooks.internal.example.com/",
+                Some("*.internal.example.com"),
+            ),
+            ("https://a.example.com:8443/", None),
+        ] {
+            let callback = CallbackUrl::parse(url).unwrap();
+            let found = accounts.allow_rule(&callback);
+            let found = found.map(|rule| rule.pattern.to_string());
+            assert_eq!(found.as_deref(), expected, "{url}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
-use wake::{Kind, Status};
+use wake::{Body, Delivery, Status};
 
 use crate::{
     log::{Log, Received},
@@ -36,20 +36,6 @@ pub enum AgentFault {
     Log(#[from] io::Error),
     #[error("delivered as {id}, but the local log cannot be kept: {fault}")]
     NotLogged { id: Uuid, fault: io::Error },
-}
-
-/// What to deliver.
-#[derive(Clone, Debug, Serialize)]
-pub struct Delivery {
-    pub r#type: Kind,
-    pub headline: String,
-    pub summary: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub callback_webhook: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_seconds: Option<i64>,
 }
 
 /// A human's answer.
@@ -114,13 +100,6 @@ impl Agent {
     }
 
     pub async fn deliver(&mut self, delivery: &Delivery) -> Result<Uuid, AgentFault> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            agent_id: &'a str,
-            provider: &'a str,
-            #[serde(flatten)]
-            delivery: &'a Delivery,
-        }
         let body = Body {
             agent_id: &self.agent_id,
             provider: &self.provider,
@@ -195,9 +174,11 @@ impl Agent {
         &mut self,
         since: Option<&str>,
     ) -> Result<(Vec<Answer>, Option<String>), AgentFault> {
+        let answers: Vec<&str> = Status::answers().map(Status::as_str).collect();
         let path = format!(
-            "/wake/v1/responses?agent_id={}&status=approved,rejected,redirected&since={}",
+            "/wake/v1/responses?agent_id={}&status={}&since={}",
             encode(&self.agent_id),
+            answers.join(","),
             encode(since.unwrap_or_default())
         );
         let reply = self.request("GET", &path, None).await?;
@@ -227,10 +208,7 @@ impl Agent {
             401 => Err(AgentFault::KeyRefused),
             429 => Err(AgentFault::RateLimited),
             status => {
-                let detail = reply.json()["detail"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .to_owned();
+                let detail = reply.problem().detail.unwrap_or_default();
                 Err(AgentFault::Refused { status, detail })
             }
         }

@@ -10,6 +10,6 @@ pub mod link;
 mod log;
 mod server;
 
-pub use agent::{Agent, AgentFault, Answer, Delivery, Outcome, Page, encode, secret_in};
+pub use agent::{Agent, AgentFault, Answer, Outcome, Page, encode, secret_in};
 pub use log::{Log, Received};
-pub use server::{ANSWER_BYTES, Reply, Server, ServerFault};
+pub use server::{ANSWER_BYTES, Problem, Reply, Server, ServerFault};

@@ -6,7 +6,8 @@ use std::{
 };
 
 use reqwest::{Certificate, Client, ClientBuilder, Method};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 use wake::BaseFault;
 
 /// A long poll waits up to a minute; everything else is far shorter.
@@ -106,6 +107,30 @@ impl Reply {
 
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+}
+
+/// A refusal as a program reads it: why, and the answer that stands if there is
+/// one. Content stays as it is written: a number may be larger than any that we
+/// can hold.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Problem {
+    /// Stable: decide on it.
+    pub code: Option<String>,
+    /// For people.
+    pub detail: Option<String>,
+    pub answered_by: Option<String>,
+    pub status_given: Option<String>,
+    pub responded_at: Option<String>,
+    pub feedback: Option<String>,
+    pub edited_content: Option<Box<RawValue>>,
+}
+
+impl Reply {
+    /// Why it was refused; empty if that is not said as we say it.
+    pub fn problem(&self) -> Problem {
+        serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 

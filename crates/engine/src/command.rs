@@ -1,7 +1,7 @@
 //! Everything that can be asked of the writer, by door, and what it answers.
 
 use account::{Actor, Presented, secret::SecretHash};
-use inbox::{Person, Request};
+use inbox::{ItemId, Person, Request};
 use trail::{Hash, Micros};
 use uuid::Uuid;
 use wake::{NewDelivery, Status};
@@ -56,17 +56,17 @@ pub enum Wake {
 pub enum Inbox {
     Respond {
         person: Person,
-        delivery_id: Uuid,
+        item: ItemId,
         request: Request,
     },
     /// Takes back an answer that is still held.
-    Undo { person: Person, delivery_id: Uuid },
+    Undo { person: Person, item: ItemId },
     /// Opens an item.
-    See { name: String, delivery_id: Uuid },
+    See { name: String, item: ItemId },
     /// Hides an item from their own list until a moment, or shows it again.
     Snooze {
         name: String,
-        delivery_id: Uuid,
+        item: ItemId,
         until: Option<Micros>,
     },
 }

@@ -9,13 +9,13 @@ use store::{
     StreamQuery, SweepQuery,
 };
 use trail::{
-    Hash, Header, Micros,
+    Hash, Header, Micros, Stream,
     entry::{FACTS, commitment},
 };
 use uuid::Uuid;
-use wake::{Status, response::Response, sweep::Sweep};
+use wake::{Status, event::DeliveryReceived, response::Response, sweep::Sweep};
 
-use crate::{project, shared::Shared};
+use crate::{event::Event, project, shared::Shared};
 
 /// A delivery in the words of the doors.
 #[derive(Clone, Debug)]
@@ -33,6 +33,15 @@ impl Row {
     /// Whether something that an agent would be told of it is gone.
     pub fn is_erased(&self) -> bool {
         is_erased(self.status(), self.row.erased)
+    }
+
+    /// What it is called in the inbox.
+    pub fn item(&self) -> inbox::ItemId {
+        inbox::ItemId::Delivery(self.row.id)
+    }
+
+    pub fn standing(&self) -> inbox::Standing {
+        crate::decide::standing(&self.row)
     }
 
     pub fn kind(&self) -> wake::Kind {
@@ -169,14 +178,17 @@ impl Shared {
     /// Everything that was written at length about a delivery: what a person sees
     /// before they decide. None of it is missing that was not erased.
     pub async fn content(&self, row: &DeliveryRow) -> store::Result<Content> {
-        let mut content = Content::default();
+        let entry = self.entry_at(row.no).await?;
+        let mut content = Content {
+            received: received(&entry)?,
+            details: None,
+            feedback: None,
+            edited_content: None,
+        };
         match row.erased {
             Erased::All => return Ok(content),
             Erased::BeforeAnswer => {}
-            Erased::Nothing => {
-                let received = self.entry_at(row.no).await?;
-                content.details = self.whole_part(&received, "details")?;
-            }
+            Erased::Nothing => content.details = self.whole_part(&entry, "details")?,
         }
         if let Some(position) = row.answer_position {
             let answer = self.entry_at(position).await?;
@@ -462,9 +474,11 @@ fn is_erased(status: Status, erased: Erased) -> bool {
 /// JSON as it was received.
 pub type Text = Option<Box<RawValue>>;
 
-/// What was written at length about a delivery, as far as there is any.
-#[derive(Debug, Default)]
+/// A delivery as it was received, and what was written at length about it, as far
+/// as there is any. A field that no list needs has no column: it is read here.
+#[derive(Debug)]
 pub struct Content {
+    pub received: DeliveryReceived,
     pub details: Text,
     pub feedback: Text,
     pub edited_content: Text,
@@ -474,6 +488,16 @@ fn not_recorded(what: &str) -> store::Error {
     store::Error::Damaged(format!(
         "{what} is not what was recorded; run `wakeful trail verify`"
     ))
+}
+
+/// What an entry says was received, and committed to.
+fn received(row: &EntryRow) -> store::Result<DeliveryReceived> {
+    let damaged = || not_recorded(&format!("entry {}", row.position));
+    let given = commitment(&row.facts_salt, &row.facts);
+    match committed(row, FACTS) == Some(given) {
+        true => serde_json::from_slice(&row.facts).map_err(|_| damaged()),
+        false => Err(damaged()),
+    }
 }
 
 /// The delivery that an entry received.
@@ -504,6 +528,14 @@ pub struct Entry {
     pub event_type: String,
     pub entry_hash: trail::Hash,
     pub facts: Box<RawValue>,
+}
+
+impl Entry {
+    /// What it says, if it is of a kind that this version knows.
+    pub fn event(&self) -> Option<Event> {
+        let stream = Stream::parse(&self.stream)?;
+        Event::read(&stream, &self.event_type, self.facts.get().as_bytes()).ok()
+    }
 }
 
 /// The old secret signs beside the new one for a day after a rotation.

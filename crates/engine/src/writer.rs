@@ -627,9 +627,7 @@ impl Writer {
         let rules = Arc::clone(&core.accounts);
         let now = self.shared.clock.now();
         for (kind, days) in &rules.retention {
-            let Some(kind) = wake::Kind::parse(kind).map(project::kind_code) else {
-                continue;
-            };
+            let kind = project::kind_code(*kind);
             let kept_days = i64::from(*days) - i64::from(breaks::is_on(Break::RetentionEarly));
             let before = now.plus_seconds(-kept_days * 86_400);
             let mut rows = Vec::new();

@@ -18,7 +18,7 @@ use engine::{
     Clock, Command, Engine, Keys, Refusal, Reply, Setup, Vault,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use person::person;
 use tempfile::TempDir;
 use trail::{Hash, Micros};
@@ -117,6 +117,10 @@ fn administer(command: account::Command) -> Command {
     Account::Administer { actor, command }.into()
 }
 
+fn pattern(text: &str) -> wake::webhook::HostPattern {
+    wake::webhook::HostPattern::parse(text).unwrap()
+}
+
 fn create_key(agent_id: &str, key_id: &str, test: bool) -> Command {
     administer(account::Command::CreateKey(NewKey {
         agent_id: agent_id.to_owned(),
@@ -179,18 +183,18 @@ impl Crew {
         Wake::Deliver(Deliver {
             key_id,
             delivery: NewDelivery {
-                agent_id,
-                provider: "p".to_owned(),
-                kind: self.dice.pick(&KINDS),
-                headline: format!("Headline {number}"),
-                summary: "Summary".to_owned(),
                 details: self.dice.one_in(2).then(|| br#"{"n":1}"#.to_vec()),
-                details_format: None,
                 callback_webhook: callback,
                 timeout_seconds: self
                     .dice
                     .one_in(3)
                     .then(|| 60 + self.dice.below(600) as i64),
+                ..NewDelivery::new(
+                    &agent_id,
+                    self.dice.pick(&KINDS),
+                    &format!("Headline {number}"),
+                    "Summary",
+                )
             },
             idempotency: self
                 .dice
@@ -204,7 +208,7 @@ impl Crew {
         let edited = verdict == Verdict::Redirected;
         Inbox::Respond {
             person: self.person(),
-            delivery_id: self.delivery(),
+            item: ItemId::Delivery(self.delivery()),
             request: Request {
                 answer: Answer {
                     verdict,
@@ -247,7 +251,7 @@ impl Crew {
             }
             6 if self.keys.len() > 6 => account::Command::RevokeKey { key_id },
             7 => account::Command::SetRetention {
-                kind: self.dice.pick(&KINDS).as_str().to_owned(),
+                kind: self.dice.pick(&KINDS),
                 days: self.dice.pick(&[Some(1), Some(2), None]),
             },
             9 => account::Command::SetRate {
@@ -261,10 +265,7 @@ impl Crew {
                 ]),
             },
             8 => account::Command::AllowWebhook {
-                pattern: self
-                    .dice
-                    .pick(&["hooks.example.com", "*.example.org"])
-                    .to_owned(),
+                pattern: pattern(self.dice.pick(&["hooks.example.com", "*.example.org"])),
                 networks: Vec::new(),
                 ca_pem: None,
             },
@@ -282,17 +283,13 @@ impl Crew {
             0..=6 => self.deliver().into(),
             7..=11 => self.respond().into(),
             12 | 13 => {
-                let (person, delivery_id) = (self.person(), self.delivery());
-                let undo = Inbox::Undo {
-                    person,
-                    delivery_id,
-                };
-                undo.into()
+                let (person, item) = (self.person(), ItemId::Delivery(self.delivery()));
+                Inbox::Undo { person, item }.into()
             }
             14 => {
                 let name = self.dice.pick(&PEOPLE).to_owned();
-                let delivery_id = self.delivery();
-                Inbox::See { name, delivery_id }.into()
+                let item = ItemId::Delivery(self.delivery());
+                Inbox::See { name, item }.into()
             }
             15 | 16 => self.callback(engine).await.into(),
             17 => {
@@ -355,7 +352,7 @@ async fn run(seed: u64) -> BTreeSet<String> {
         assert_eq!(created, Ok(Reply::Done));
     }
     let allow = account::Command::AllowWebhook {
-        pattern: "hooks.example.com".to_owned(),
+        pattern: pattern("hooks.example.com"),
         networks: Vec::new(),
         ca_pem: None,
     };

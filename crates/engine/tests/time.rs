@@ -21,12 +21,12 @@ use engine::{
     command::{Account, Deliver, Inbox, Wake},
     read::{InboxAsk, WebhookSecrets},
 };
-use inbox::{Person, Request, event::Channel};
+use inbox::{ItemId, Person, Request, event::Channel};
 use tempfile::TempDir;
 use tokio::{sync::watch, time::timeout};
 use trail::{Hash, Micros};
 use uuid::Uuid;
-use wake::{NewDelivery, Status, limits, sweep::Sweep};
+use wake::{Kind, NewDelivery, Status, limits, sweep::Sweep};
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -179,7 +179,7 @@ impl World {
         let request = Request::parse(body.as_bytes()).unwrap();
         let command = Inbox::Respond {
             person: person("ann"),
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request,
         };
         self.engine.submit(command).await
@@ -187,10 +187,8 @@ impl World {
 
     async fn undo(&self, delivery_id: Uuid) -> Result<Reply, Refusal> {
         let person = person("ann");
-        let command = Inbox::Undo {
-            person,
-            delivery_id,
-        };
+        let item = ItemId::Delivery(delivery_id);
+        let command = Inbox::Undo { person, item };
         self.engine.submit(command).await
     }
 
@@ -389,7 +387,7 @@ async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
             engine
                 .submit(Inbox::Respond {
                     person,
-                    delivery_id: id,
+                    item: ItemId::Delivery(id),
                     request,
                 })
                 .await
@@ -397,7 +395,7 @@ async fn erasing_much_holds_nobody_up_and_does_not_delay_the_end() {
         });
     }
     many.join_all().await;
-    let (kind, days) = ("question".to_owned(), Some(1));
+    let (kind, days) = (Kind::Question, Some(1));
     world
         .administer(Ask::SetRetention { kind, days })
         .await
@@ -434,7 +432,7 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     let id = world.deliver("").await;
     let respond = |name: &str| Inbox::Respond {
         person: person(name),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
         request: Request::parse(br#"{"status":"approved","hold_seconds":5}"#).unwrap(),
     };
     assert!(world.engine.submit(respond("bob")).await.is_ok());
@@ -445,16 +443,16 @@ async fn someone_suspended_between_recognition_and_decision_decides_nothing() {
     world.administer(Ask::SetRole { name, role }).await.unwrap();
     let see = |name: &str| Inbox::See {
         name: name.to_owned(),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
     };
     let undo = |name: &str| Inbox::Undo {
         person: person(name),
-        delivery_id: id,
+        item: ItemId::Delivery(id),
     };
     let administer = |name: &str| Account::Administer {
         actor: account::Actor::person(name),
         command: Ask::SetRetention {
-            kind: "update".to_owned(),
+            kind: Kind::Update,
             days: Some(1),
         },
     };
@@ -614,7 +612,7 @@ async fn an_old_webhook_secret_signs_beside_the_new_one_for_a_day() {
 async fn content_is_erased_after_its_window_and_never_while_it_is_pending() {
     let world = World::new().await;
     let rule = Ask::SetRetention {
-        kind: "question".to_owned(),
+        kind: Kind::Question,
         days: Some(7),
     };
     world.administer(rule).await.unwrap();
@@ -659,7 +657,7 @@ async fn content_is_erased_after_its_window_and_never_while_it_is_pending() {
 /// The rule of seven days for deliveries of this type.
 async fn week_for(world: &World, kind: &str) {
     let rule = Ask::SetRetention {
-        kind: kind.to_owned(),
+        kind: Kind::parse(kind).unwrap(),
         days: Some(7),
     };
     world.administer(rule).await.unwrap();

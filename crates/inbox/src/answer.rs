@@ -1,7 +1,7 @@
 //! The three answers: raw bytes become a [`Request`] that cannot be wrong.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use trail::{KeyName, json};
 
 /// Feedback is a line or a page, not a file.
@@ -9,29 +9,30 @@ pub const FEEDBACK_CHARS: usize = 20_000;
 pub const EDITED_BYTES: usize = 1 << 20;
 pub const HOLD_SECONDS: std::ops::RangeInclusive<i64> = 0..=30;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Approved,
-    Rejected,
-    Redirected,
+trail::closed! {
+    /// The three answers.
+    Verdict {
+        Approved = "approved",
+        Rejected = "rejected",
+        Redirected = "redirected",
+    }
 }
 
 impl Verdict {
-    pub const ALL: [Verdict; 3] = [Verdict::Approved, Verdict::Rejected, Verdict::Redirected];
-
-    pub fn as_str(self) -> &'static str {
+    /// Whether the content may be changed with it.
+    pub fn may_edit(self) -> bool {
         match self {
-            Verdict::Approved => "approved",
-            Verdict::Rejected => "rejected",
-            Verdict::Redirected => "redirected",
+            Verdict::Redirected => true,
+            Verdict::Approved | Verdict::Rejected => false,
         }
     }
 
-    pub fn parse(text: &str) -> Option<Verdict> {
-        Self::ALL
-            .into_iter()
-            .find(|verdict| verdict.as_str() == text)
+    /// Whether it tells an agent nothing unless something is written with it.
+    pub fn needs_text(self) -> bool {
+        match self {
+            Verdict::Redirected => true,
+            Verdict::Approved | Verdict::Rejected => false,
+        }
     }
 }
 
@@ -41,6 +42,16 @@ pub struct Answer {
     pub verdict: Verdict,
     pub feedback: Option<Vec<u8>>,
     pub edited_content: Option<Vec<u8>>,
+}
+
+/// An answer as one gives it: what a program sends as a body, and a page by a
+/// form. [`Request::new`] says whether it can be taken.
+#[derive(Clone, Debug, Serialize)]
+pub struct Given {
+    pub status: Verdict,
+    pub feedback: Option<String>,
+    pub edited_content: Option<Box<RawValue>>,
+    pub hold_seconds: i64,
 }
 
 /// An answer and how long it may be undone.
@@ -61,7 +72,7 @@ pub enum Fault {
     NotAnObject,
     #[error("The required field \"status\" is missing. Send approved, rejected or redirected.")]
     MissingStatus,
-    #[error("\"status\" must be one of approved, rejected, redirected.")]
+    #[error("\"status\" must be one of {}.", Verdict::NAMES)]
     Status,
     #[error("\"feedback\" must be a string of at most 20000 characters, or null.")]
     Feedback,
@@ -141,28 +152,52 @@ impl Request {
         let raw: Raw<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotAnObject)?;
         let status = raw.status.ok_or(Fault::MissingStatus)?;
         let verdict = serde_json::from_str(status.get()).map_err(|_| Fault::Status)?;
-        let feedback = given(raw.feedback).map(feedback).transpose()?.flatten();
-        let edited_content = given(raw.edited_content).map(edited).transpose()?;
+        let answer = Answer {
+            verdict,
+            feedback: given(raw.feedback).map(feedback).transpose()?.flatten(),
+            edited_content: given(raw.edited_content).map(edited).transpose()?,
+        };
         let hold_seconds = given(raw.hold_seconds).map(hold).transpose()?.unwrap_or(0);
-        match verdict {
-            // An empty string alone tells an agent no more than nothing would.
-            Verdict::Redirected
-                if feedback.is_none()
-                    && edited_content
-                        .as_deref()
-                        .is_none_or(|edited| edited == b"\"\"") =>
-            {
-                Err(Fault::EmptyRedirect)
-            }
-            Verdict::Approved | Verdict::Rejected if edited_content.is_some() => {
-                Err(Fault::EditedWithoutRedirect)
-            }
-            _ => Ok(Request {
-                answer: Answer {
-                    verdict,
-                    feedback,
-                    edited_content,
-                },
+        Request::of(answer, hold_seconds)
+    }
+
+    /// The same for an answer that no JSON object was made of.
+    pub fn new(given: Given) -> Result<Request, Fault> {
+        let Given {
+            status,
+            feedback: text,
+            edited_content,
+            hold_seconds,
+        } = given;
+        let text = text.map(|text| to_raw_value(&text)).transpose();
+        let text = text.map_err(|_| Fault::Feedback)?;
+        if let Some(json) = &edited_content {
+            // In a body it would lie one level deeper.
+            let mut rules = json::Rules::REQUEST;
+            rules.max_depth -= 1;
+            json::scan(json.get().as_bytes(), rules)?;
+        }
+        if !HOLD_SECONDS.contains(&hold_seconds) {
+            return Err(Fault::Hold);
+        }
+        let answer = Answer {
+            verdict: status,
+            feedback: text.as_deref().map(feedback).transpose()?.flatten(),
+            edited_content: edited_content.as_deref().map(edited).transpose()?,
+        };
+        Request::of(answer, hold_seconds)
+    }
+
+    /// Refuses what does not go together.
+    fn of(answer: Answer, hold_seconds: i64) -> Result<Request, Fault> {
+        let (verdict, edited) = (answer.verdict, answer.edited_content.as_deref());
+        // An empty string alone tells an agent no more than nothing would.
+        let says_nothing = answer.feedback.is_none() && edited.is_none_or(|json| json == b"\"\"");
+        match () {
+            () if verdict.needs_text() && says_nothing => Err(Fault::EmptyRedirect),
+            () if !verdict.may_edit() && edited.is_some() => Err(Fault::EditedWithoutRedirect),
+            () => Ok(Request {
+                answer,
                 hold_seconds,
             }),
         }
@@ -259,6 +294,29 @@ mod tests {
             request.unwrap().answer.edited_content.unwrap(),
             br#"{ "n": 1.10e400, "n2":9007199254740993 }"#
         );
+    }
+
+    #[test]
+    fn a_form_and_a_body_that_say_the_same_are_the_same_request() {
+        let edited = r#"{ "n": 1.10e400 }"#;
+        let given = |status, edited: Option<&str>, hold_seconds| Given {
+            status,
+            feedback: Some("as \"said\"".to_owned()),
+            edited_content: edited.map(|json| serde_json::from_str(json).unwrap()),
+            hold_seconds,
+        };
+        for given in [
+            given(Verdict::Approved, None, 5),
+            given(Verdict::Redirected, Some(edited), 0),
+            given(Verdict::Approved, Some(edited), 0),
+            given(Verdict::Redirected, Some("[1]"), 0),
+            given(Verdict::Redirected, None, 31),
+        ] {
+            let body = serde_json::to_string(&given).unwrap();
+            assert_eq!(Request::new(given), parse(&body), "{body}");
+        }
+        let twice = given(Verdict::Redirected, Some(r#"{"a":1,"a":2}"#), 0);
+        assert_eq!(Request::new(twice).unwrap_err().code(), "duplicate_key");
     }
 
     #[test]

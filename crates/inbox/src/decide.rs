@@ -3,10 +3,9 @@
 
 use account::Reviewer;
 use trail::Micros;
-use uuid::Uuid;
 
 use crate::{
-    Verdict,
+    ItemId, Verdict,
     answer::Request,
     breaks::{self, Break},
     event::{AnswerHeld, AnswerUndone, Channel, DeliveryAnswered, Event},
@@ -90,13 +89,14 @@ impl Rejection {
 
 /// A person answers: at once, or held for a while.
 pub fn respond(
-    delivery_id: Uuid,
+    item: ItemId,
     standing: &Standing,
     person: &Person,
     request: &Request,
     now: Micros,
 ) -> Result<Event, Rejection> {
     refuse_unless_open(standing, person)?;
+    let ItemId::Delivery(delivery_id) = item;
     let (by, channel) = (person.name().to_owned(), person.channel);
     let status = request.answer.verdict;
     Ok(match request.hold_seconds {
@@ -140,25 +140,32 @@ fn refuse_unless_open(standing: &Standing, person: &Person) -> Result<(), Reject
 }
 
 /// The author takes a held answer back, as long as it is not final.
-pub fn undo(
-    delivery_id: Uuid,
-    standing: &Standing,
-    person: &Person,
-) -> Result<AnswerUndone, Rejection> {
+pub fn undo(item: ItemId, standing: &Standing, person: &Person) -> Result<Event, Rejection> {
+    let ItemId::Delivery(delivery_id) = item;
     match standing {
         Standing::Held { by, .. } if *by == person.name() || breaks::is_on(Break::UndoByAnyone) => {
             Ok(AnswerUndone {
                 by: by.clone(),
                 delivery_id,
-            })
+            }
+            .into())
         }
         Standing::Open => Err(Rejection::NothingHeld),
         _ => refuse_unless_open(standing, person).and(Err(Rejection::NothingHeld)),
     }
 }
 
+/// An answer that was held and has become final.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Final {
+    /// Whose answer it is.
+    pub by: String,
+    pub event: Event,
+}
+
 /// The timer: a hold whose time is over becomes the answer, whoever is watching.
-pub fn finish(delivery_id: Uuid, standing: &Standing, now: Micros) -> Option<DeliveryAnswered> {
+pub fn finish(item: ItemId, standing: &Standing, now: Micros) -> Option<Final> {
+    let ItemId::Delivery(delivery_id) = item;
     match standing {
         Standing::Held {
             by,
@@ -166,12 +173,16 @@ pub fn finish(delivery_id: Uuid, standing: &Standing, now: Micros) -> Option<Del
             verdict,
             until,
         } if *until <= now.plus_seconds(i64::from(breaks::is_on(Break::HoldEndsEarly))) => {
-            Some(DeliveryAnswered {
+            let event = DeliveryAnswered {
                 by: by.clone(),
                 channel: *channel,
                 delivery_id,
                 held: true,
                 status: *verdict,
+            };
+            Some(Final {
+                by: by.clone(),
+                event: event.into(),
             })
         }
         _ => None,
@@ -184,6 +195,7 @@ mod tests {
     use crate::Answer;
 
     const NOW: Micros = Micros(1_000_000);
+    const ITEM: ItemId = ItemId::Delivery(uuid::Uuid::nil());
 
     fn person(name: &str) -> Person {
         let token = account::secret::hash(name);
@@ -232,7 +244,7 @@ mod tests {
         for name in ["ann", "bob"] {
             assert_eq!(
                 respond(
-                    Uuid::nil(),
+                    ITEM,
                     &answered,
                     &person(name),
                     &request(Verdict::Rejected, 0),
@@ -250,28 +262,27 @@ mod tests {
     #[test]
     fn a_held_answer_keeps_others_out_and_only_its_author_may_undo_it() {
         let ask = request(Verdict::Approved, 0);
-        let other = respond(Uuid::nil(), &held("ann"), &person("bob"), &ask, NOW).unwrap_err();
+        let other = respond(ITEM, &held("ann"), &person("bob"), &ask, NOW).unwrap_err();
         assert_eq!(other.code(), "held_by_another");
-        let own = respond(Uuid::nil(), &held("ann"), &person("ann"), &ask, NOW).unwrap_err();
+        let own = respond(ITEM, &held("ann"), &person("ann"), &ask, NOW).unwrap_err();
         assert_eq!(own.code(), "held_by_you");
         assert_eq!(
-            undo(Uuid::nil(), &held("ann"), &person("bob"))
-                .unwrap_err()
-                .code(),
+            undo(ITEM, &held("ann"), &person("bob")).unwrap_err().code(),
             "held_by_another"
         );
-        assert!(undo(Uuid::nil(), &held("ann"), &person("ann")).is_ok());
+        assert!(undo(ITEM, &held("ann"), &person("ann")).is_ok());
         assert_eq!(
-            undo(Uuid::nil(), &Standing::Open, &person("ann")),
+            undo(ITEM, &Standing::Open, &person("ann")),
             Err(Rejection::NothingHeld)
         );
     }
 
     #[test]
     fn a_hold_becomes_final_when_its_time_is_over_and_not_before() {
-        assert_eq!(finish(Uuid::nil(), &held("ann"), NOW), None);
-        let answered = finish(Uuid::nil(), &held("ann"), NOW.plus_seconds(5)).unwrap();
-        assert_eq!((answered.by.as_str(), answered.held), ("ann", true));
-        assert_eq!(finish(Uuid::nil(), &Standing::Open, NOW), None);
+        assert_eq!(finish(ITEM, &held("ann"), NOW), None);
+        let answered = finish(ITEM, &held("ann"), NOW.plus_seconds(5)).unwrap();
+        assert_eq!(answered.by, "ann");
+        assert!(matches!(answered.event, Event::DeliveryAnswered(facts) if facts.held));
+        assert_eq!(finish(ITEM, &Standing::Open, NOW), None);
     }
 }

@@ -19,7 +19,10 @@ mod breaks;
 pub mod breaks;
 pub mod decide;
 pub mod event;
+mod item;
+pub mod view;
 
 pub use answer::{Answer, Fault, Request, Verdict};
-pub use decide::{Person, Rejection, Standing, finish, respond, undo};
+pub use decide::{Final, Person, Rejection, Standing, finish, respond, undo};
 pub use event::Event;
+pub use item::ItemId;

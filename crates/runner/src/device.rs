@@ -17,10 +17,6 @@ use wakelink::{
 
 use crate::Hands;
 
-/// What the relay says of a token that is not one; whatever else it refuses
-/// for may pass.
-const INVALID_TOKEN: &str = "Invalid token";
-
 /// Hellos that are answered in one second. The relay lets in whoever has a token
 /// of the owner's; they must not take all of the device's time.
 const HELLOS: u32 = 64;
@@ -141,11 +137,13 @@ impl Device {
             }
             let mut wait = backoff.next(random_share());
             if let LinkFault::Refused {
-                error,
                 retry_after_seconds,
+                ..
             } = &fault
             {
-                if !was_admitted && error == INVALID_TOKEN && retry_after_seconds.is_none() {
+                // A refusal without a code is about the token, and nothing mends a
+                // token; one that says when to come back is a lock-out.
+                if !was_admitted && retry_after_seconds.is_none() {
                     return fault;
                 }
                 let told = retry_after_seconds.map(Duration::from_secs);

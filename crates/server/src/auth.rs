@@ -13,11 +13,63 @@ use inbox::{Person, event::Channel};
 
 use crate::{
     App, Problem,
+    code::Code,
     limits::Holder,
     pages::{self, Signed},
     transport::Peer,
     visit::{self, Visit},
 };
+
+/// Someone who gives commands, and what shows that they may.
+pub trait Asks {
+    /// The secret they came with. The operator and the server itself have none.
+    fn presented(&self) -> Option<Presented>;
+
+    /// A command of theirs, which is refused if the secret is no longer theirs
+    /// when it is decided.
+    fn asks(&self, command: impl Into<Command>) -> Command {
+        match self.presented() {
+            Some(presented) => Command::by(presented, command),
+            None => command.into(),
+        }
+    }
+}
+
+impl Asks for Human {
+    fn presented(&self) -> Option<Presented> {
+        Some(self.by)
+    }
+}
+
+impl Asks for Signed {
+    fn presented(&self) -> Option<Presented> {
+        Some(Signed::presented(self))
+    }
+}
+
+impl Asks for Keeper {
+    fn presented(&self) -> Option<Presented> {
+        Some(self.0.by())
+    }
+}
+
+impl Asks for Remover {
+    fn presented(&self) -> Option<Presented> {
+        self.reviewer.as_ref().map(Reviewer::by)
+    }
+}
+
+impl Asks for Admin {
+    fn presented(&self) -> Option<Presented> {
+        self.owner.as_ref().map(Owner::by)
+    }
+}
+
+impl Asks for Acting {
+    fn presented(&self) -> Option<Presented> {
+        self.by
+    }
+}
 
 /// An agent, by its key.
 #[derive(Clone, Debug)]
@@ -45,11 +97,6 @@ pub struct Human {
 }
 
 impl Human {
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        Command::by(self.by, command)
-    }
-
     /// Who this is at the pages; `None` for someone with a token.
     pub fn signed(&self, headers: &HeaderMap, app: &App) -> Result<Option<Signed>, Problem> {
         match self.by {
@@ -153,15 +200,10 @@ impl Admin {
         Ok(())
     }
 
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        self.acting().asks(command)
-    }
-
     pub fn acting(&self) -> Acting {
         Acting {
             actor: self.actor(),
-            by: self.owner.as_ref().map(Owner::by),
+            by: self.presented(),
         }
     }
 }
@@ -187,13 +229,6 @@ impl Acting {
         Acting {
             actor: Actor::Operator,
             by: None,
-        }
-    }
-
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        match self.by {
-            Some(by) => Command::by(by, command),
-            None => command.into(),
         }
     }
 }
@@ -368,16 +403,16 @@ pub fn record_denial(app: &App, actor: Actor, what: String, code: &str) {
 }
 
 fn deny_agent(app: &App, key: &Key, parts: &Parts) -> Problem {
-    let (code, actor) = ("agent_key_refused", Actor::agent(&key.agent_id));
-    record_denial(app, actor, asked(parts), code);
+    let (code, actor) = (Code::AgentKeyRefused, Actor::agent(&key.agent_id));
+    record_denial(app, actor, asked(parts), code.as_str());
     let detail = "An agent's key opens /wake/v1 only. People use their own token.";
     Problem::new(StatusCode::FORBIDDEN, code, detail)
 }
 
 /// Someone's role does not allow what they asked for.
 fn deny_role(app: &App, name: String, what: String, detail: &str) -> Problem {
-    record_denial(app, Actor::Person(name), what, "role_refused");
-    Problem::new(StatusCode::FORBIDDEN, "role_refused", detail)
+    record_denial(app, Actor::Person(name), what, Code::RoleRefused.as_str());
+    Problem::new(StatusCode::FORBIDDEN, Code::RoleRefused, detail)
 }
 
 fn asked(parts: &Parts) -> String {
@@ -446,25 +481,12 @@ impl Remover {
         name.map_or(Actor::Operator, Actor::person)
     }
 
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        match &self.reviewer {
-            Some(reviewer) => Command::by(reviewer.by(), command),
-            None => command.into(),
-        }
-    }
-
     pub fn administers(&self) -> bool {
         self.administers
     }
 }
 
 impl Keeper {
-    /// A command of theirs, for as long as the secret they came with is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        Command::by(self.0.by(), command)
-    }
-
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Keeper, Problem> {
         Keeper::of(app, signed.presented(), what)
@@ -485,7 +507,7 @@ impl FromRequestParts<App> for Agent {
             Caller::Human(human) => {
                 // Told the same as any stranger, and on the trail all the same.
                 let actor = Actor::Person(human.user.name);
-                record_denial(app, actor, asked(parts), "person_token_refused");
+                record_denial(app, actor, asked(parts), Code::PersonTokenRefused.as_str());
                 Err(match human.by {
                     Presented::Token(_) => Problem::invalid_token(),
                     Presented::Session(_) => Problem::unauthenticated(),
@@ -505,7 +527,7 @@ impl FromRequestParts<App> for Human {
             Caller::Agent(key) => Err(deny_agent(app, &key, parts)),
             Caller::Operator => Err(Problem::new(
                 StatusCode::FORBIDDEN,
-                "person_required",
+                Code::PersonRequired,
                 "This needs a person's own token: set WAKEFUL_TOKEN.",
             )),
         }

@@ -28,6 +28,7 @@ use wakelink::relay::network;
 
 use crate::{
     Problem,
+    code::Code,
     limits::{Holder, Shares},
 };
 
@@ -189,7 +190,7 @@ pub async fn read(
         let detail = "Send JSON, with Content-Type: application/json.";
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "not_json_content",
+            Code::NotJsonContent,
             detail,
         ));
     }
@@ -264,23 +265,23 @@ async fn read_as_it_comes(
 
 fn incomplete() -> Problem {
     let detail = "The body ended early. Send it again.";
-    Problem::new(StatusCode::BAD_REQUEST, "body_incomplete", detail)
+    Problem::new(StatusCode::BAD_REQUEST, Code::BodyIncomplete, detail)
 }
 
 fn too_slow() -> Problem {
     let detail = "The body took too long to arrive. Send it again.";
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail)
+    Problem::new(StatusCode::REQUEST_TIMEOUT, Code::BodyTooSlow, detail)
 }
 
 fn too_many() -> Problem {
     let detail = "Too many large bodies of yours are arriving at once. Send fewer at a time.";
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_bodies", detail).retry_after(2)
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyBodies, detail).retry_after(2)
 }
 
 fn too_large(limit: usize) -> Problem {
     let detail =
         format!("The body is larger than {limit} bytes. Send less, or a link to the rest.");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, detail)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -22,7 +22,7 @@ use axum::http::StatusCode;
 use tokio::sync::Notify;
 use wakelink::relay::network;
 
-use crate::{Problem, limits::by_cookie_alone};
+use crate::{Problem, code::Code, limits::by_cookie_alone};
 
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -434,13 +434,13 @@ impl Drop for Guest {
 fn too_many() -> Problem {
     let detail = "You have as many connections open as one may have. Close others, or use one for several requests.";
     let status = StatusCode::TOO_MANY_REQUESTS;
-    Problem::new(status, "too_many_connections", detail).retry_after(5)
+    Problem::new(status, Code::TooManyConnections, detail).retry_after(5)
 }
 
 fn crowded() -> Problem {
     let detail = "Agents have as many connections open as this server allows. Try again later.";
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    Problem::new(status, "too_many_connections", detail).retry_after(5)
+    Problem::new(status, Code::TooManyConnections, detail).retry_after(5)
 }
 
 #[cfg(test)]

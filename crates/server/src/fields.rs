@@ -2,11 +2,12 @@
 //! the wrong type or not asked for is refused by name, in the words and with
 //! the statuses of the other door.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use ::wake::Fault;
 use axum::{
-    body::Body,
+    body::{Body, HttpBody},
+    extract::{FromRequest, Request},
     http::{HeaderMap, StatusCode},
 };
 use serde::de::DeserializeOwned;
@@ -16,24 +17,54 @@ use trail::{KeyName, json};
 use crate::{
     App, Problem,
     body::{self, Sender},
+    code::Code,
 };
 
 #[derive(Debug)]
 pub struct Fields(BTreeMap<String, Box<RawValue>>);
 
-impl Fields {
-    /// Reads a small JSON object of the person of this name.
-    pub async fn read(
-        app: &App,
-        sender: &str,
-        headers: &HeaderMap,
-        body: Body,
-    ) -> Result<Fields, Problem> {
-        let sender = Sender::Person(sender);
-        let bytes = body::read(&app.bodies, sender, headers, body, body::SMALL).await?;
-        Ok(Fields::parse(&bytes)?)
+/// A body that nobody has read: who sends it, and whether they may, is known
+/// first.
+#[derive(Debug)]
+pub struct Unread {
+    headers: HeaderMap,
+    body: Body,
+}
+
+impl FromRequest<App> for Unread {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &App) -> Result<Unread, Infallible> {
+        let (parts, body) = request.into_parts();
+        let headers = parts.headers;
+        Ok(Unread { headers, body })
+    }
+}
+
+impl Unread {
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
+    /// Whether there is nothing to be read.
+    pub fn is_empty(&self) -> bool {
+        HttpBody::is_end_stream(&self.body)
+    }
+
+    /// Reads at most so many bytes of JSON, from the person of this name.
+    pub async fn bytes(self, app: &App, sender: &str, limit: usize) -> Result<body::Held, Problem> {
+        let sender = Sender::Person(sender);
+        body::read(&app.bodies, sender, &self.headers, self.body, limit).await
+    }
+
+    /// Reads a small JSON object of the person of this name.
+    pub async fn fields(self, app: &App, sender: &str) -> Result<Fields, Problem> {
+        let bytes = self.bytes(app, sender, body::SMALL).await?;
+        Ok(Fields::parse(&bytes)?)
+    }
+}
+
+impl Fields {
     fn parse(bytes: &[u8]) -> Result<Fields, Fault> {
         json::scan(bytes, json::Rules::REQUEST)?;
         // A text that passed is JSON: if it is no map, it is no object.
@@ -82,7 +113,7 @@ impl Fields {
         };
         let name = KeyName::new(&name);
         let detail = format!("There is no field {name} here. Leave it out.");
-        let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_field", detail);
+        let problem = Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::UnknownField, detail);
         Err(match name.text() {
             Some(name) => problem.with("field", name.to_owned()),
             None => problem,

@@ -19,7 +19,9 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use trail::Micros;
 
-use crate::{Problem, lockout::Lockout, strangers::Strangers, turns::Turns, unsent::Unsent};
+use crate::{
+    Problem, code::Code, lockout::Lockout, strangers::Strangers, turns::Turns, unsent::Unsent,
+};
 
 /// Whose share a request counts in. Whoever was handed no more than a session's
 /// cookie, as other ports of the host are, must not use up what the person may
@@ -197,7 +199,7 @@ impl Limits {
         let taken = self.reads.take(&key.key_id, generous(key.rate), 1, now);
         taken.map_err(|seconds| {
             let detail = "Too many reads. Wait as long as Retry-After says, and sweep instead of polling one by one.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(seconds)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::ReadsLimited, detail).retry_after(seconds)
         })
     }
 
@@ -242,7 +244,7 @@ impl Limits {
             let detail = format!(
                 "You have changed too much in too short a time. Wait {seconds} s, then send this again."
             );
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "writes_limited", detail).retry_after(seconds)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::WritesLimited, detail).retry_after(seconds)
         })
     }
 
@@ -261,7 +263,7 @@ impl Limits {
         let place = shares.take(&holder.share(), 1, PATIENCE).await;
         place.ok_or_else(|| {
             let detail = "Too many of your requests are being answered at once. Send fewer at a time, then try again.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_reads", detail).retry_after(2)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyReads, detail).retry_after(2)
         })
     }
 
@@ -270,7 +272,7 @@ impl Limits {
         let place = self.sweeping.take(&key.key_id, 1, PATIENCE).await;
         place.ok_or_else(|| {
             let detail = "Too many sweeps with this key at once. Wait for one to be answered before you send the next.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "reads_limited", detail).retry_after(2)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::ReadsLimited, detail).retry_after(2)
         })
     }
 
@@ -286,7 +288,7 @@ impl Limits {
                 "You have {} live event streams open, which is as many as {whose} may have. Close another page or program, then open this again.",
                 shares.each()
             );
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail).retry_after(30)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyStreams, detail).retry_after(30)
         })
     }
 
@@ -296,7 +298,7 @@ impl Limits {
         let wait = self.searches.wait_seconds(&holder.share(), people, now);
         wait.map_err(|seconds| {
             let detail = format!("Your searches have looked at very much in a short time. Wait {seconds} s, or narrow them down by agent or time.");
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(seconds)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::SearchesLimited, detail).retry_after(seconds)
         })
     }
 
@@ -305,7 +307,7 @@ impl Limits {
         let place = self.searching.take(&holder.share(), 1, PATIENCE).await;
         place.ok_or_else(|| {
             let detail = "Another search of yours is still under way. Wait for its answer, then search again.";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "searches_limited", detail).retry_after(2)
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::SearchesLimited, detail).retry_after(2)
         })
     }
 

@@ -1,12 +1,12 @@
-//! `/openapi.json`, made from the list of routes. Schemas are in
-//! `schemas.json`; the test-suite sends what they allow to a real server and
-//! holds its answers against them.
+//! `/openapi.json`, made from the list of routes and the schemas; the
+//! test-suite sends what they allow to a real server and holds its answers
+//! against them.
 
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::routes;
+use crate::{routes, schemas};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auth {
@@ -158,7 +158,7 @@ impl Doc {
 }
 
 fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
+    json!({ "$ref": schemas::place(schema) })
 }
 
 fn problem(status: u16) -> Value {
@@ -181,8 +181,6 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method] = route.doc.operation();
     }
-    let schemas: Value = serde_json::from_str(include_str!("schemas.json"))
-        .expect("schemas.json is part of this program and is JSON");
     let bearer = |text: &str| json!({ "type": "http", "scheme": "bearer", "description": text });
     let document = json!({
         "openapi": "3.1.0",
@@ -194,7 +192,7 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
         },
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": schemas::all(),
             "securitySchemes": {
                 "agentKey": bearer("An agent's key: wk_live_… or wk_test_…"),
                 "humanToken": bearer("A person's token: wl_…")

@@ -2,6 +2,7 @@
 //! so it is not found, like any other that names nothing.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
+use inbox::ItemId;
 use uuid::Uuid;
 
 use crate::{App, Problem};
@@ -20,33 +21,14 @@ impl FromRequestParts<App> for Path {
     }
 }
 
-/// A delivery's id, in the one form that we write. Any other names nothing,
+/// An item's id, in the one form that we write. Any other names nothing,
 /// and answers like an id that is not known.
-pub fn delivery_id(text: &str) -> Result<Uuid, Problem> {
-    const HYPHENATED: usize = 36;
-    Uuid::try_parse(text)
-        .ok()
-        .filter(|_| text.len() == HYPHENATED)
-        .ok_or_else(Problem::not_found)
+pub fn item_id(text: &str) -> Result<ItemId, Problem> {
+    ItemId::parse(text).ok_or_else(Problem::not_found)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_has_one_form() {
-        let id = "550e8400-e29b-41d4-a716-446655440000";
-        assert!(delivery_id(id).is_ok());
-        for other in [
-            id.replace('-', ""),
-            format!("{{{id}}}"),
-            format!("urn:uuid:{id}"),
-            format!("{id} "),
-            id[1..].to_owned(),
-            String::new(),
-        ] {
-            assert!(delivery_id(&other).is_err(), "{other}");
-        }
-    }
+/// The id of an item that must be a delivery.
+pub fn delivery_id(text: &str) -> Result<Uuid, Problem> {
+    let ItemId::Delivery(id) = item_id(text)?;
+    Ok(id)
 }

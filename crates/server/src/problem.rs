@@ -15,17 +15,25 @@ use engine::Refusal;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::code::Code;
+
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
+    /// The same where a label names the field already.
+    in_form: Option<Box<str>>,
     field: Option<&'static str>,
     retry_after_seconds: Option<u64>,
-    /// What a 401 says of the token that was sent, if one was (RFC 6750 §3.1).
-    challenge: &'static str,
+    /// Whether a 401 says that a token was sent and is not valid (RFC 6750 §3.1).
+    is_token_invalid: bool,
     more: BTreeMap<&'static str, Box<RawValue>>,
 }
+
+/// Beside the answer that a problem became: its sentence, for a page.
+#[derive(Clone, Debug)]
+pub struct Told(pub String);
 
 /// What goes over the wire.
 #[derive(Serialize)]
@@ -41,21 +49,56 @@ struct Body<'a> {
 }
 
 impl Problem {
-    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Problem {
-        let detail = detail.into();
+    pub fn new(status: StatusCode, code: Code, detail: impl Into<String>) -> Problem {
+        Problem::by_rule(status, code.as_str(), detail.into())
+    }
+
+    /// A refusal by a rule, which has a code of its own.
+    fn by_rule(status: StatusCode, code: &'static str, detail: String) -> Problem {
         Problem {
             status,
             code,
             detail,
+            in_form: None,
             field: None,
             retry_after_seconds: None,
-            challenge: "Bearer",
+            is_token_invalid: false,
             more: BTreeMap::new(),
         }
     }
 
+    /// A value that is not acceptable for what it is: `fault` follows the name of
+    /// the field, or "It" where a label names it.
+    pub fn value(code: Code, field: &'static str, fault: &str) -> Problem {
+        let detail = format!("\"{field}\" {fault}");
+        Problem {
+            in_form: Some(format!("It {fault}").into()),
+            ..Problem::unacceptable(code, field, detail)
+        }
+    }
+
+    /// A value that cannot be read: `advice` says how to write it.
+    pub fn spelling(code: Code, field: &'static str, advice: &str) -> Problem {
+        let mut letters = advice.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let detail = format!("In \"{field}\", {advice}");
+        Problem {
+            in_form: Some(first.into_iter().chain(letters).collect::<String>().into()),
+            ..Problem::unacceptable(code, field, detail)
+        }
+    }
+
+    fn unacceptable(code: Code, field: &'static str, detail: String) -> Problem {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).field(Some(field))
+    }
+
     pub fn detail(&self) -> &str {
         &self.detail
+    }
+
+    /// What is wrong, for a form that has a label for each field.
+    pub fn in_form(&self) -> &str {
+        self.in_form.as_deref().unwrap_or(&self.detail)
     }
 
     pub fn field(mut self, field: Option<&'static str>) -> Problem {
@@ -87,7 +130,7 @@ impl Problem {
     pub fn unauthenticated() -> Problem {
         Problem::new(
             StatusCode::UNAUTHORIZED,
-            "unauthenticated",
+            Code::Unauthenticated,
             "Send a valid key or token as Authorization: Bearer. Ask your human for a new one if this one stopped working.",
         )
     }
@@ -95,7 +138,7 @@ impl Problem {
     /// The same to whoever sent a token.
     pub fn invalid_token() -> Problem {
         Problem {
-            challenge: "Bearer error=\"invalid_token\"",
+            is_token_invalid: true,
             ..Problem::unauthenticated()
         }
     }
@@ -103,25 +146,25 @@ impl Problem {
     pub fn not_found() -> Problem {
         Problem::new(
             StatusCode::NOT_FOUND,
-            "not_found",
+            Code::NotFound,
             "There is nothing here. Check the address and the id.",
         )
     }
 
     pub fn unavailable() -> Problem {
         let detail = "Nothing was recorded, because storage is not available. Try again shortly.";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail).retry_after(5)
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, detail).retry_after(5)
     }
 
     /// Trying again would not help, and what was changed is shown to nobody.
     pub fn damaged() -> Problem {
         let detail = "This is not as the server wrote it, so it is not shown. Whoever runs the server finds in its log how to repair it.";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", detail)
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Damaged, detail)
     }
 
     pub fn internal() -> Problem {
         let detail = "The server failed. Its log says why; try again later.";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, detail)
     }
 }
 
@@ -138,13 +181,16 @@ impl IntoResponse for Problem {
         let content = HeaderValue::from_static("application/problem+json");
         let body = serde_json::to_vec(&body).unwrap_or_default();
         let mut response = (self.status, body).into_response();
+        response.extensions_mut().insert(Told(self.detail));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, content);
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static(self.challenge),
-            );
+            let challenge = match self.is_token_invalid {
+                true => "Bearer error=\"invalid_token\"",
+                false => "Bearer",
+            };
+            let challenge = HeaderValue::from_static(challenge);
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -164,20 +210,20 @@ fn malformed_or_invalid(malformed: bool) -> StatusCode {
 impl From<::wake::Fault> for Problem {
     fn from(fault: ::wake::Fault) -> Problem {
         let status = malformed_or_invalid(fault.is_malformed());
-        Problem::new(status, fault.code(), fault.to_string()).field(fault.field())
+        Problem::by_rule(status, fault.code(), fault.to_string()).field(fault.field())
     }
 }
 
 impl From<inbox::Fault> for Problem {
     fn from(fault: inbox::Fault) -> Problem {
         let status = malformed_or_invalid(fault.is_malformed());
-        Problem::new(status, fault.code(), fault.to_string()).field(fault.field())
+        Problem::by_rule(status, fault.code(), fault.to_string()).field(fault.field())
     }
 }
 
 impl From<inbox::Rejection> for Problem {
     fn from(rejection: inbox::Rejection) -> Problem {
-        let problem = Problem::new(
+        let problem = Problem::by_rule(
             StatusCode::CONFLICT,
             rejection.code(),
             rejection.to_string(),
@@ -215,7 +261,7 @@ impl From<account::Rejection> for Problem {
             | R::NoOwner => StatusCode::CONFLICT,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Problem::new(status, rejection.code(), rejection.to_string()).field(rejection.field())
+        Problem::by_rule(status, rejection.code(), rejection.to_string()).field(rejection.field())
     }
 }
 
@@ -228,24 +274,24 @@ impl From<Refusal> for Problem {
             Refusal::KeyGone | Refusal::PersonGone => Problem::invalid_token(),
             Refusal::RateLimited { retry_after_seconds } => Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
-                "rate_limited",
+                Code::RateLimited,
                 "Too many deliveries. Wait as long as Retry-After says, try once more, and raise one alert if that fails.",
             )
             .retry_after(retry_after_seconds),
             Refusal::IdempotencyMismatch => Problem::new(
                 StatusCode::CONFLICT,
-                "idempotency_mismatch",
+                Code::IdempotencyMismatch,
                 "This Idempotency-Key came with another body within the last day. Use a new key for a new delivery.",
             )
             .field(Some("Idempotency-Key")),
             Refusal::NotFound => Problem::not_found(),
             Refusal::Unavailable => Problem::unavailable(),
             Refusal::Busy => {
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Too many requests are waiting. Try again shortly.")
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, "Too many requests are waiting. Try again shortly.")
                     .retry_after(1)
             }
             Refusal::Stopping => {
-                Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "The server is stopping. Try again shortly.")
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Stopping, "The server is stopping. Try again shortly.")
                     .retry_after(5)
             }
         }

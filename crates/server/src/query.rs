@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use url::form_urlencoded;
 
-use crate::Problem;
+use crate::{Problem, code::Code};
 
 /// The known parameters of a query string. An empty value counts as absent,
 /// since many HTTP clients send `since=` for none.
@@ -25,7 +25,7 @@ pub fn known(
             let detail = format!("\"{name}\" is given more than once. Give it once.");
             let problem = Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "repeated_parameter",
+                Code::RepeatedParameter,
                 detail,
             );
             return Err(problem.field(Some(name)));
@@ -38,7 +38,7 @@ pub fn known(
 /// A parameter whose value is not acceptable.
 pub fn bad(field: &'static str, expected: &str) -> Problem {
     let detail = format!("\"{field}\" must be {expected}.");
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_query", detail).field(Some(field))
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadQuery, detail).field(Some(field))
 }
 
 /// An integer within a range.
@@ -52,15 +52,15 @@ pub fn number(
     number.ok_or_else(|| bad(field, &expected))
 }
 
-/// A comma-separated list from a closed set.
+/// A comma-separated list from a closed set, whose words are `names`.
 pub fn list<T>(
     field: &'static str,
     text: &str,
     parse: impl Fn(&str) -> Option<T>,
-    expected: &str,
+    names: &str,
 ) -> Result<Vec<T>, Problem> {
     let items: Option<Vec<T>> = text.split(',').map(|item| parse(item.trim())).collect();
-    items.ok_or_else(|| bad(field, expected))
+    items.ok_or_else(|| bad(field, &format!("{names}, separated by commas")))
 }
 
 #[cfg(test)]

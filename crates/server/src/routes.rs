@@ -14,6 +14,7 @@ use crate::{
         agents, devices, events, inbox, keys, operations, rates, retention, sessions, trail, users,
         webhooks,
     },
+    code::Code,
     link,
     openapi::{Auth, Doc, doc},
     pages, wake,
@@ -657,7 +658,7 @@ async fn not_found(uri: Uri, headers: HeaderMap) -> Response {
 
 async fn wrong_method(headers: HeaderMap) -> Response {
     let detail = "This address does not take that method. See /openapi.json.";
-    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail);
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, Code::WrongMethod, detail);
     to_whom(&headers, problem).await
 }
 

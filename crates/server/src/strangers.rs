@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use tokio::sync::Notify;
 use wakelink::relay::network;
 
-use crate::Problem;
+use crate::{Problem, code::Code};
 
 /// Of one address, at the same time. An IPv6 network of 64 bits is one address.
 const EACH: usize = 64;
@@ -99,7 +99,7 @@ impl Drop for Place {
 
 pub fn too_many() -> Problem {
     let detail = "There are too many requests from your address that nobody is signed in for. Try again shortly.";
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).retry_after(2)
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, Code::TooManyRequests, detail).retry_after(2)
 }
 
 #[cfg(test)]

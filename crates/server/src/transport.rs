@@ -17,8 +17,8 @@ use axum::{
 use tower::Service as _;
 
 use crate::{
-    App, Problem, auth, body::Lent, crowd::Guest, metrics::Route, pages, routes, strangers,
-    visit::Visit,
+    App, Problem, auth, body::Lent, code::Code, crowd::Guest, metrics::Route, pages, routes,
+    strangers, visit::Visit,
 };
 
 /// A browser that has reached this server by HTTPS asks for nothing without it
@@ -238,7 +238,7 @@ fn one_framing(request: &Request) -> Result<(), Problem> {
             let detail = "Send a Content-Length, or \"Transfer-Encoding: chunked\" once.";
             Err(Problem::new(
                 StatusCode::BAD_REQUEST,
-                "ambiguous_length",
+                Code::AmbiguousLength,
                 detail,
             ))
         }
@@ -251,7 +251,7 @@ fn one_host(request: &Request) -> Result<(), Problem> {
         0 | 1 => Ok(()),
         _ => {
             let detail = "The request has more than one Host header. Send one.";
-            let problem = Problem::new(StatusCode::BAD_REQUEST, "two_hosts", detail);
+            let problem = Problem::new(StatusCode::BAD_REQUEST, Code::TwoHosts, detail);
             Err(problem.field(Some("Host")))
         }
     }
@@ -304,7 +304,7 @@ fn behind_proxy(app: &App, address: IpAddr, headers: &HeaderMap) -> Result<Peer,
         let detail = "Requests must come through this server's proxy.";
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
-            "not_through_proxy",
+            Code::NotThroughProxy,
             detail,
         ));
     }
@@ -355,7 +355,7 @@ fn address(hop: &str) -> Option<IpAddr> {
 fn insecure() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
-        "https_required",
+        Code::HttpsRequired,
         "Use https://. Plain HTTP is accepted only from this machine itself, by a loopback name.",
     )
 }

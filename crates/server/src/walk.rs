@@ -23,7 +23,7 @@ use tokio::{
 };
 use trail::Micros;
 
-use crate::{App, Problem};
+use crate::{App, Problem, code::Code};
 
 /// What is on its way to someone who exports.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -91,7 +91,7 @@ impl Walks {
         begun.map_err(|_| {
             let detail = "The whole log is being read already, to verify or to export it. \
                           Try again when that has ended.";
-            Problem::new(StatusCode::CONFLICT, "one_at_a_time", detail)
+            Problem::new(StatusCode::CONFLICT, Code::OneAtATime, detail)
         })
     }
 }

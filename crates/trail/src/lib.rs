@@ -12,6 +12,7 @@
 pub mod breaks;
 pub mod canonical;
 pub mod checkpoint;
+mod closed;
 mod cursor;
 pub mod digest;
 pub mod entry;

@@ -4,11 +4,12 @@
 //! `details` is kept as the exact bytes received. Unknown fields are ignored,
 //! so that an agent written for a later minor version still works.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use trail::json;
+use uuid::Uuid;
 
-use crate::{Fault, limits, webhook::CallbackUrl};
+use crate::{Fault, event::DeliveryReceived, limits, webhook::CallbackUrl};
 
 trail::closed! {
     /// Why the agent surfaces this work.
@@ -28,6 +29,47 @@ trail::closed! {
         Json = "json",
         Diff = "diff",
     }
+}
+
+/// A delivery as it is sent, by whomever. The one list of its fields for every
+/// program that delivers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Delivery {
+    pub r#type: Kind,
+    pub headline: String,
+    pub summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details_format: Option<DetailsFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callback_webhook: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<i64>,
+}
+
+impl Delivery {
+    /// One with nothing but what it must have.
+    pub fn new(kind: Kind, headline: impl Into<String>, summary: impl Into<String>) -> Delivery {
+        Delivery {
+            r#type: kind,
+            headline: headline.into(),
+            summary: summary.into(),
+            details: None,
+            details_format: None,
+            callback_webhook: None,
+            timeout_seconds: None,
+        }
+    }
+}
+
+/// The body of a delivery, with who sends it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Body<'a> {
+    pub agent_id: &'a str,
+    pub provider: &'a str,
+    #[serde(flatten)]
+    pub delivery: &'a Delivery,
 }
 
 /// A delivery whose every field is acceptable.
@@ -69,6 +111,50 @@ struct Raw<'a> {
 }
 
 impl NewDelivery {
+    /// One with nothing but what it must have, whose texts the caller vouches for.
+    pub fn new(agent_id: &str, kind: Kind, headline: &str, summary: &str) -> NewDelivery {
+        NewDelivery {
+            agent_id: agent_id.to_owned(),
+            provider: "none".to_owned(),
+            kind,
+            headline: headline.to_owned(),
+            summary: summary.to_owned(),
+            details: None,
+            details_format: None,
+            callback_webhook: None,
+            timeout_seconds: None,
+        }
+    }
+
+    /// The facts of it. `details` are not among them: they can be erased, and
+    /// stand beside.
+    pub fn received(&self, delivery_id: Uuid, key_id: &str, test: bool) -> DeliveryReceived {
+        let NewDelivery {
+            agent_id,
+            provider,
+            kind,
+            headline,
+            summary,
+            details: _,
+            details_format,
+            callback_webhook,
+            timeout_seconds,
+        } = self;
+        DeliveryReceived {
+            agent_id: agent_id.clone(),
+            callback_webhook: callback_webhook.as_ref().map(|url| url.as_str().to_owned()),
+            delivery_id,
+            details_format: *details_format,
+            headline: headline.clone(),
+            key_id: key_id.to_owned(),
+            provider: provider.clone(),
+            summary: summary.clone(),
+            test,
+            timeout_seconds: *timeout_seconds,
+            r#type: *kind,
+        }
+    }
+
     /// Reads a request body. `max_details` is the operator's limit in bytes.
     pub fn parse(body: &[u8], max_details: usize) -> Result<NewDelivery, Fault> {
         json::scan(body, json::Rules::REQUEST)?;
@@ -89,7 +175,7 @@ impl NewDelivery {
             provider: text(provider, "provider", limits::PROVIDER)?,
             kind: Kind::parse(&string(kind, "type", "a string")?).ok_or(Fault::NotOneOf {
                 field: "type",
-                expected: "update, question, output, alert",
+                expected: Kind::NAMES,
             })?,
             headline: text(headline, "headline", limits::HEADLINE)?,
             summary: text(summary, "summary", limits::SUMMARY)?,
@@ -150,7 +236,7 @@ fn details_format(raw: &RawValue) -> Result<DetailsFormat, Fault> {
     let name = string(raw, "details_format", "a string or null")?;
     DetailsFormat::parse(&name).ok_or(Fault::NotOneOf {
         field: "details_format",
-        expected: "text, markdown, json, diff",
+        expected: DetailsFormat::NAMES,
     })
 }
 
@@ -170,5 +256,88 @@ fn timeout(raw: &RawValue) -> Result<i64, Fault> {
     match number.fract() == 0.0 && limits::TIMEOUT_SECONDS.contains(&seconds) {
         true => Ok(seconds),
         false => Err(Fault::Timeout),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn full() -> Delivery {
+        Delivery {
+            r#type: Kind::Question,
+            headline: "h".to_owned(),
+            summary: "s".to_owned(),
+            details: RawValue::from_string(r#"{ "n": 1.10 }"#.to_owned()).ok(),
+            details_format: Some(DetailsFormat::Json),
+            callback_webhook: Some("https://hooks.example/x".to_owned()),
+            timeout_seconds: Some(60),
+        }
+    }
+
+    fn body(delivery: &Delivery) -> Vec<u8> {
+        let (agent_id, provider) = ("a", "p");
+        let body = Body {
+            agent_id,
+            provider,
+            delivery,
+        };
+        serde_json::to_vec(&body).unwrap()
+    }
+
+    #[test]
+    fn every_field_that_is_sent_is_read_and_is_in_the_schema() {
+        let sent = body(&full());
+        let read = NewDelivery::parse(&sent, limits::DETAILS_BYTES).unwrap();
+        let NewDelivery {
+            agent_id,
+            provider,
+            kind,
+            headline,
+            summary,
+            details,
+            details_format,
+            callback_webhook,
+            timeout_seconds,
+        } = read;
+        assert_eq!((agent_id.as_str(), provider.as_str()), ("a", "p"));
+        assert_eq!((headline.as_str(), summary.as_str()), ("h", "s"));
+        assert_eq!((kind, timeout_seconds), (Kind::Question, Some(60)));
+        assert_eq!(details.unwrap(), br#"{ "n": 1.10 }"#);
+        assert_eq!(details_format, Some(DetailsFormat::Json));
+        assert_eq!(
+            callback_webhook.unwrap().as_str(),
+            "https://hooks.example/x"
+        );
+
+        let keys = |json: &serde_json::Value| -> BTreeSet<String> {
+            json.as_object().unwrap().keys().cloned().collect()
+        };
+        let schema: serde_json::Value = serde_json::from_str(crate::SCHEMA).unwrap();
+        let fields = &schema["$defs"]["delivery"]["properties"];
+        assert_eq!(keys(fields), keys(&serde_json::from_slice(&sent).unwrap()));
+    }
+
+    #[test]
+    fn the_schema_lists_the_words_that_are_read() {
+        let schema: serde_json::Value = serde_json::from_str(crate::SCHEMA).unwrap();
+        let listed = |of: &str, field: &str| {
+            let words = schema["$defs"][of]["properties"][field]["enum"].as_array();
+            let words = words.unwrap().iter().filter_map(|word| word.as_str());
+            words.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(listed("delivery", "type"), Kind::NAMES);
+        assert_eq!(listed("delivery", "details_format"), DetailsFormat::NAMES);
+        assert_eq!(listed("response", "status"), crate::Status::NAMES);
+    }
+
+    #[test]
+    fn a_delivery_with_nothing_more_is_read_as_it_is_made() {
+        let (kind, least) = (Kind::Alert, Delivery::new(Kind::Alert, "h", "s"));
+        let mut made = NewDelivery::new("a", kind, "h", "s");
+        made.provider = "p".to_owned();
+        assert_eq!(NewDelivery::parse(&body(&least), 0), Ok(made));
     }
 }

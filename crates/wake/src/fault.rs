@@ -26,6 +26,11 @@ pub enum Fault {
         field: &'static str,
         expected: &'static str,
     },
+    #[error("\"{field}\" must be one of {expected}, separated by commas.")]
+    NotAllOf {
+        field: &'static str,
+        expected: &'static str,
+    },
     #[error("\"{0}\" is empty. Write at least one character that is no blank.")]
     Empty(&'static str),
     #[error("\"{field}\" has {length} characters; shorten it to at most {max}.")]
@@ -76,7 +81,7 @@ impl Fault {
             Fault::NotAnObject => "not_an_object",
             Fault::Missing(_) => "missing_field",
             Fault::WrongType { .. } => "wrong_type",
-            Fault::NotOneOf { .. } => "unknown_value",
+            Fault::NotOneOf { .. } | Fault::NotAllOf { .. } => "unknown_value",
             Fault::Empty(_) => "empty_field",
             Fault::TooLong { .. } => "too_long",
             Fault::DetailsTooLarge { .. } => "details_too_large",
@@ -97,6 +102,7 @@ impl Fault {
             Fault::Missing(field) | Fault::Empty(field) => Some(field),
             Fault::WrongType { field, .. }
             | Fault::NotOneOf { field, .. }
+            | Fault::NotAllOf { field, .. }
             | Fault::TooLong { field, .. } => Some(field),
             Fault::DetailsTooLarge { .. } => Some("details"),
             Fault::Webhook(_) => Some("callback_webhook"),

@@ -24,7 +24,7 @@ pub mod sweep;
 pub mod webhook;
 
 pub use base::{BaseFault, base};
-pub use delivery::{DetailsFormat, Kind, NewDelivery};
+pub use delivery::{Body, Delivery, DetailsFormat, Kind, NewDelivery};
 pub use event::Event;
 pub use fault::Fault;
 pub use framework::Framework;

@@ -35,22 +35,7 @@ pub fn receive(
     {
         return Err(UrlFault::NotAllowed.into());
     }
-    Ok(DeliveryReceived {
-        agent_id: delivery.agent_id.clone(),
-        callback_webhook: delivery
-            .callback_webhook
-            .as_ref()
-            .map(|url| url.as_str().to_owned()),
-        delivery_id,
-        details_format: delivery.details_format,
-        headline: delivery.headline.clone(),
-        key_id: sender.key_id.to_owned(),
-        provider: delivery.provider.clone(),
-        summary: delivery.summary.clone(),
-        test: sender.test,
-        timeout_seconds: delivery.timeout_seconds,
-        r#type: delivery.kind,
-    })
+    Ok(delivery.received(delivery_id, sender.key_id, sender.test))
 }
 
 /// The moment at which the agent moves on, if it said so.

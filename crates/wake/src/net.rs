@@ -2,8 +2,11 @@
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
+use serde::{Deserialize, Serialize};
+
 /// A network such as `10.0.0.0/8` or `fd00::/8`; a bare address is a network of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Cidr {
     base: IpAddr,
     prefix: u8,
@@ -63,6 +66,20 @@ impl FromStr for Cidr {
                 .ok_or(CidrFault)?,
         };
         Ok(Cidr { base, prefix })
+    }
+}
+
+impl TryFrom<String> for Cidr {
+    type Error = CidrFault;
+
+    fn try_from(text: String) -> Result<Cidr, CidrFault> {
+        text.parse()
+    }
+}
+
+impl From<Cidr> for String {
+    fn from(network: Cidr) -> String {
+        network.to_string()
     }
 }
 

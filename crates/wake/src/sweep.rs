@@ -54,9 +54,9 @@ fn statuses(list: &str) -> Result<Vec<Status>, Fault> {
         .split(',')
         .map(|name| Status::parse(name.trim()))
         .collect::<Option<Vec<Status>>>()
-        .ok_or(Fault::NotOneOf {
+        .ok_or(Fault::NotAllOf {
             field: "status",
-            expected: "pending, approved, rejected, redirected, separated by commas",
+            expected: Status::NAMES,
         })?;
     statuses.sort_unstable();
     statuses.dedup();

@@ -6,6 +6,9 @@ use clap::{
     Arg, Args, CommandFactory as _, Parser, Subcommand,
     builder::{OsStringValueParser, TypedValueParser},
 };
+use inbox::Verdict;
+use serde_json::value::RawValue;
+use wake::{Delivery, DetailsFormat, Fault, Kind, Status};
 
 /// Oversee autonomous agents: they deliver, you decide, and all of it is on a trail.
 #[derive(Debug, Parser)]
@@ -348,7 +351,7 @@ pub enum Rate {
 pub enum Retention {
     /// Erase content of a type so many days after its answer, its time-out or, of updates, its creation
     Set {
-        /// update, question, output or alert
+        #[arg(help = Kind::NAMES)]
         r#type: String,
         /// A number of days, or "keep"
         days: String,
@@ -367,8 +370,7 @@ pub struct Deliver {
     /// Who makes your model
     #[arg(long, default_value = "shell", allow_hyphen_values = true)]
     pub provider: String,
-    /// update, question, output or alert
-    #[arg(long, short = 't', default_value = "output")]
+    #[arg(long, short = 't', default_value = "output", help = Kind::NAMES)]
     pub r#type: String,
     /// What was accomplished, in at most 120 characters
     #[arg(long, short = 'H', allow_hyphen_values = true)]
@@ -386,7 +388,7 @@ pub struct Deliver {
     pub details: Option<String>,
     /// How the details want to be shown [default: as what they look like]
     #[arg(long, value_name = "FORMAT",
-          value_parser = wake::DetailsFormat::ALL.map(wake::DetailsFormat::as_str))]
+          value_parser = DetailsFormat::ALL.map(DetailsFormat::as_str))]
     pub details_format: Option<String>,
     /// Where to be called back with the answer
     #[arg(long, value_name = "URL")]
@@ -410,13 +412,35 @@ pub struct Deliver {
     pub assume: Option<String>,
 }
 
+impl Deliver {
+    /// What is sent, with its details as they were read. Every field that can be
+    /// sent has a flag.
+    pub fn delivery(&self, details: Option<Box<RawValue>>) -> Result<Delivery, Fault> {
+        let kind = Kind::parse(&self.r#type).ok_or(Fault::NotOneOf {
+            field: "type",
+            expected: Kind::NAMES,
+        })?;
+        Ok(Delivery {
+            r#type: kind,
+            headline: self.headline.clone(),
+            summary: self.summary.clone(),
+            details,
+            details_format: self
+                .details_format
+                .as_deref()
+                .and_then(DetailsFormat::parse),
+            callback_webhook: self.webhook.clone(),
+            timeout_seconds: self.timeout,
+        })
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct Responses {
     /// Only this agent's [default: all that the key may read]
     #[arg(long, value_name = "ID", env = "WAKE_AGENT_ID")]
     pub agent: Option<String>,
-    /// pending, approved, rejected, redirected [default: all]
-    #[arg(long, value_name = "STATUS,…")]
+    #[arg(long, value_name = "STATUS,…", help = format!("{} [default: all]", Status::NAMES))]
     pub status: Option<String>,
     /// Only what changed after this moment: the last sweep's "next"
     #[arg(long, value_name = "MOMENT")]
@@ -436,11 +460,9 @@ pub struct Inbox {
     /// Only this agent's
     #[arg(long, value_name = "ID")]
     pub agent: Option<String>,
-    /// update, question, output, alert [default: all]
-    #[arg(long, value_name = "TYPE,…")]
+    #[arg(long, value_name = "TYPE,…", help = format!("{} [default: all]", Kind::NAMES))]
     pub r#type: Option<String>,
-    /// pending, approved, rejected, redirected [default: pending]
-    #[arg(long, value_name = "STATUS,…")]
+    #[arg(long, value_name = "STATUS,…", help = format!("{} [default: pending]", Status::NAMES))]
     pub status: Option<String>,
     /// Answered ones too
     #[arg(long, conflicts_with = "status")]
@@ -467,7 +489,7 @@ pub struct Respond {
     /// The item's id, or enough of its beginning
     pub id: String,
     /// Your answer
-    #[arg(value_parser = ["approved", "rejected", "redirected"])]
+    #[arg(value_parser = Verdict::ALL.map(Verdict::as_str))]
     pub status: String,
     /// What you want to say; redirected needs this or --edited
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

@@ -9,8 +9,6 @@ use axum::body::Body;
 use client::{Reply, Server};
 use engine::Engine;
 use http_body_util::BodyExt as _;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use server::{
     App, Settings,
     transport::{Door, Listener},
@@ -219,25 +217,12 @@ impl Connection {
     }
 }
 
-/// What a problem says: why, and the answer that stands if there is one. Content
-/// stays as it is written: a number may be larger than any that we can hold.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Refused {
-    detail: Option<String>,
-    answered_by: Option<String>,
-    status_given: Option<String>,
-    responded_at: Option<String>,
-    feedback: Option<String>,
-    edited_content: Option<Box<RawValue>>,
-}
-
 /// A refusal becomes words and an exit code; a failure becomes an error.
 pub fn explain(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
     if reply.is_success() {
         return Ok(Ok(reply));
     }
-    let refused: Refused = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let refused = reply.problem();
     let detail = refused.detail.as_deref();
     let detail = output::line(detail.unwrap_or("the server gave no reason"));
     if reply.status >= 500 {

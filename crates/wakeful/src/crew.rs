@@ -16,7 +16,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     routing::post,
 };
-use client::{Agent, Answer, Delivery, Outcome, Server};
+use client::{Agent, Answer, Outcome, Server};
 use engine::command::Account;
 use hyper::server::conn::http1;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
@@ -25,7 +25,7 @@ use serde_json::{Value, json, value::to_raw_value};
 use server::{App, api::agents, auth::Acting, pages::LINK_SECONDS};
 use tokio::{net::TcpListener, time::sleep};
 use tokio_rustls::TlsAcceptor;
-use wake::{Kind, Status, signature};
+use wake::{Delivery, Kind, Status, signature, webhook::HostPattern};
 
 use crate::output::{line, say};
 
@@ -187,8 +187,8 @@ async fn listen_for_callbacks(app: &App, secret: String) -> Result<String> {
     administer(
         app,
         Ask::AllowWebhook {
-            pattern: format!("localhost:{port}"),
-            networks: vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()],
+            pattern: HostPattern::parse(&format!("localhost:{port}"))?,
+            networks: vec!["127.0.0.0/8".parse()?, "::1/128".parse()?],
             ca_pem: Some(certificate),
         },
     )
@@ -227,12 +227,9 @@ fn act(who: &str, answer: &Answer) {
 
 fn delivery(kind: Kind, headline: &str, summary: &str, details: Value) -> Result<Delivery> {
     Ok(Delivery {
-        r#type: kind,
-        headline: headline.to_owned(),
-        summary: summary.to_owned(),
         details: Some(to_raw_value(&details)?),
-        callback_webhook: None,
         timeout_seconds: Some(PATIENCE.as_secs() as i64),
+        ..Delivery::new(kind, headline, summary)
     })
 }
 

@@ -22,7 +22,7 @@ use engine::{
     proof,
 };
 use harness::{House, delivery, in_time, until, wakeful};
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -113,7 +113,7 @@ impl Days {
     }
 
     async fn keep(&self, kind: &str, days: u32) {
-        let (kind, days) = (kind.to_owned(), Some(days));
+        let (kind, days) = (wake::Kind::parse(kind).unwrap(), Some(days));
         self.administer(account::Command::SetRetention { kind, days })
             .await;
     }
@@ -122,15 +122,8 @@ impl Days {
         let deliver = Wake::Deliver(Deliver {
             key_id: "k".to_owned(),
             delivery: wake::NewDelivery {
-                agent_id: "writer".to_owned(),
-                provider: "p".to_owned(),
-                kind,
-                headline: headline.to_owned(),
-                summary: "Summary".to_owned(),
                 details: Some(json!(details).to_string().into_bytes()),
-                details_format: None,
-                callback_webhook: None,
-                timeout_seconds: None,
+                ..wake::NewDelivery::new("writer", kind, headline, "Summary")
             },
             idempotency: Some((headline.to_owned(), Hash::of("test", &[details.as_bytes()]))),
         });
@@ -143,7 +136,7 @@ impl Days {
     async fn respond(&self, delivery_id: Uuid, feedback: &str, edited: &str, hold_seconds: i64) {
         self.submit(Inbox::Respond {
             person: ann(self),
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request: Request {
                 answer: Answer {
                     verdict: Verdict::Redirected,
@@ -190,7 +183,7 @@ async fn after_its_window_content_is_in_no_file_and_everything_else_stands() {
         .await;
     days.submit(Inbox::Undo {
         person: ann(&days),
-        delivery_id: old,
+        item: ItemId::Delivery(old),
     })
     .await;
     days.respond(old, "sesamefeedback", "sesameedited", 0).await;

@@ -7,7 +7,7 @@ mod harness;
 
 use std::{path::PathBuf, time::Duration};
 
-use client::{Agent, AgentFault, Delivery, Outcome, Server, ServerFault};
+use client::{Agent, AgentFault, Outcome, Server, ServerFault};
 use harness::{
     House,
     peer::Peer,
@@ -17,16 +17,14 @@ use serde_json::{
     Value, json,
     value::{RawValue, to_raw_value},
 };
-use wake::{BaseFault, Framework, Kind, Status};
+use wake::{BaseFault, Delivery, Framework, Kind, Status};
 
 fn work() -> Delivery {
+    let (headline, summary) = ("Comparison finished", "Ten products were compared.");
     Delivery {
-        r#type: Kind::Output,
-        headline: "Comparison finished".to_owned(),
-        summary: "Ten products were compared.".to_owned(),
         details: Some(to_raw_value(&json!({ "n": 10 })).unwrap()),
-        callback_webhook: None,
         timeout_seconds: Some(60),
+        ..Delivery::new(Kind::Output, headline, summary)
     }
 }
 

@@ -105,7 +105,7 @@ impl Caller {
             .await?;
         let answer = reply.json();
         let token = answer["session_token"].as_str();
-        let detail = answer["detail"].as_str();
+        let detail = reply.problem().detail;
         let retry_after_seconds = reply.retry_after_seconds;
         match (token, reply.status) {
             (Some(token), 200..300) => {
@@ -114,7 +114,7 @@ impl Caller {
                 Ok(caller)
             }
             (_, 401 | 403) => Err(LinkFault::Refused {
-                error: detail.unwrap_or("it gave no reason").to_owned(),
+                error: detail.unwrap_or_else(|| "it gave no reason".to_owned()),
                 retry_after_seconds,
             }),
             (_, status) => Err(LinkFault::Answered {

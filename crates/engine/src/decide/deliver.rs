@@ -3,11 +3,7 @@
 use account::{Actor, Bucket};
 use store::{IdempotencyRow, Needs};
 use trail::Stream;
-use wake::{
-    limits,
-    response::Receipt,
-    webhook::{CallbackUrl, HostPattern},
-};
+use wake::{limits, response::Receipt, webhook::CallbackUrl};
 
 use crate::{
     breaks::{self, Break},
@@ -55,7 +51,7 @@ pub fn deliver(stage: &mut Stage<'_>, command: Deliver) -> Result<Reply, Refusal
         test: key.test,
     };
     let delivery_id = stage.fresh_id()?;
-    let allowed = |url: &CallbackUrl| is_allowed(&accounts, url);
+    let allowed = |url: &CallbackUrl| accounts.allow_rule(url).is_some();
     let received = wake::life::receive(sender, &delivery, delivery_id, allowed)?;
 
     let rate = accounts.rate_of(key);
@@ -115,13 +111,4 @@ fn repeated(
         })),
         false => Err(Refusal::IdempotencyMismatch),
     }
-}
-
-/// Whether the operator's allowlist names the callback's host.
-fn is_allowed(accounts: &account::State, url: &CallbackUrl) -> bool {
-    let mut patterns = accounts
-        .allowlist
-        .keys()
-        .filter_map(|text| HostPattern::parse(text).ok());
-    patterns.any(|pattern| pattern.matches(url))
 }

@@ -38,8 +38,8 @@ pub fn by_rule(
 ) -> Result<Reply, Refusal> {
     let mut by_stream: BTreeMap<u64, Vec<Uuid>> = BTreeMap::new();
     for row in delivery_ids.iter().filter_map(|id| stage.delivery(*id)) {
-        let kind = project::kind(row.kind).as_str();
-        let stands = stage.core.accounts.retention.get(kind) == Some(&retention_days);
+        let rules = &stage.core.accounts.retention;
+        let stands = rules.get(&project::kind(row.kind)) == Some(&retention_days);
         let ids = by_stream.entry(row.stream).or_default();
         if stands && may_erase_by_rule(row) && !ids.contains(&row.id) {
             ids.push(row.id);

@@ -2,7 +2,7 @@
 //! notes that the agent has moved on.
 
 use account::{Actor, Role};
-use inbox::{Answer, Person, Standing};
+use inbox::{Answer, ItemId, Person, Standing};
 use store::{DeliveryRow, Needs};
 use trail::Micros;
 use uuid::Uuid;
@@ -19,12 +19,14 @@ use crate::{
 
 pub fn needs(command: &Inbox, needs: &mut Needs) {
     match command {
-        Inbox::Respond { delivery_id, .. }
-        | Inbox::Undo { delivery_id, .. }
-        | Inbox::Snooze { delivery_id, .. } => needs.wake.deliveries.push(*delivery_id),
-        Inbox::See { name, delivery_id } => {
-            needs.wake.deliveries.push(*delivery_id);
-            needs.inbox.seen.push((name.clone(), *delivery_id));
+        Inbox::Respond { item, .. } | Inbox::Undo { item, .. } | Inbox::Snooze { item, .. } => {
+            let ItemId::Delivery(delivery_id) = *item;
+            needs.wake.deliveries.push(delivery_id);
+        }
+        Inbox::See { name, item } => {
+            let ItemId::Delivery(delivery_id) = *item;
+            needs.wake.deliveries.push(delivery_id);
+            needs.inbox.seen.push((name.clone(), delivery_id));
         }
     }
 }
@@ -33,19 +35,12 @@ pub fn decide(stage: &mut Stage<'_>, command: Inbox) -> Result<Reply, Refusal> {
     match command {
         Inbox::Respond {
             person,
-            delivery_id,
+            item,
             request,
-        } => respond(stage, &person, delivery_id, request),
-        Inbox::Undo {
-            person,
-            delivery_id,
-        } => undo(stage, &person, delivery_id),
-        Inbox::See { name, delivery_id } => see(stage, name, delivery_id),
-        Inbox::Snooze {
-            name,
-            delivery_id,
-            until,
-        } => snooze(stage, name, delivery_id, until),
+        } => respond(stage, &person, item, request),
+        Inbox::Undo { person, item } => undo(stage, &person, item),
+        Inbox::See { name, item } => see(stage, name, item),
+        Inbox::Snooze { name, item, until } => snooze(stage, name, item, until),
     }
 }
 
@@ -75,6 +70,12 @@ fn still_may(stage: &Stage<'_>, name: &str, role: Role) -> Result<(), Refusal> {
     }
 }
 
+/// The row of an item.
+fn item_row(stage: &Stage<'_>, item: ItemId) -> Result<DeliveryRow, Refusal> {
+    let ItemId::Delivery(id) = item;
+    delivery(stage, id)
+}
+
 fn delivery(stage: &Stage<'_>, id: Uuid) -> Result<DeliveryRow, Refusal> {
     stage.delivery(id).cloned().ok_or(Refusal::NotFound)
 }
@@ -95,12 +96,12 @@ fn still_decides(stage: &Stage<'_>, person: &Person) -> Result<(), Refusal> {
 fn respond(
     stage: &mut Stage<'_>,
     person: &Person,
-    delivery_id: Uuid,
+    item: ItemId,
     request: inbox::Request,
 ) -> Result<Reply, Refusal> {
     still_decides(stage, person)?;
-    let row = delivery(stage, delivery_id)?;
-    let event = inbox::respond(delivery_id, &standing(&row), person, &request, stage.now)?;
+    let row = item_row(stage, item)?;
+    let event = inbox::respond(item, &standing(&row), person, &request, stage.now)?;
     let status = project::status(project::verdict_code(request.answer.verdict));
     let held_until = match &event {
         inbox::Event::AnswerHeld(held) => Some(held.until),
@@ -136,23 +137,20 @@ fn after_answer(stage: &mut Stage<'_>, row: &DeliveryRow, position: u64) {
     stage.answered(row.id, owed);
 }
 
-fn undo(stage: &mut Stage<'_>, person: &Person, delivery_id: Uuid) -> Result<Reply, Refusal> {
+fn undo(stage: &mut Stage<'_>, person: &Person, item: ItemId) -> Result<Reply, Refusal> {
     still_decides(stage, person)?;
-    let row = delivery(stage, delivery_id)?;
-    let undone = inbox::undo(delivery_id, &standing(&row), person)?;
+    let row = item_row(stage, item)?;
+    let undone = inbox::undo(item, &standing(&row), person)?;
     let stream = stage.stream_of(row.stream);
-    stage.record(
-        &stream,
-        &Actor::person(person.name()),
-        inbox::Event::from(undone),
-        Vec::new(),
-    )?;
+    let actor = Actor::person(person.name());
+    stage.record(&stream, &actor, undone, Vec::new())?;
     Ok(Reply::Undone)
 }
 
 /// Recorded once for each person and item.
-fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, Refusal> {
+fn see(stage: &mut Stage<'_>, name: String, item: ItemId) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
+    let ItemId::Delivery(delivery_id) = item;
     let row = delivery(stage, delivery_id)?;
     let is_first = stage.see(&name, delivery_id);
     if !is_first && !breaks::is_on(Break::SeenNotStaged) {
@@ -173,11 +171,11 @@ fn see(stage: &mut Stage<'_>, name: String, delivery_id: Uuid) -> Result<Reply, 
 fn snooze(
     stage: &mut Stage<'_>,
     name: String,
-    delivery_id: Uuid,
+    item: ItemId,
     until: Option<Micros>,
 ) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
-    let row = delivery(stage, delivery_id)?;
+    let row = item_row(stage, item)?;
     stage.inbox.batch.snoozed.push((name, row.no, until));
     Ok(Reply::Done)
 }
@@ -199,10 +197,11 @@ pub fn expire(stage: &mut Stage<'_>, delivery_id: Uuid) -> Result<Reply, Refusal
 /// An answer was given when it was held: it becomes final even if whoever gave
 /// it has been suspended since.
 fn finish_hold(stage: &mut Stage<'_>, row: &DeliveryRow) -> Result<(), Unsealed> {
-    if let Some(answered) = inbox::finish(row.id, &standing(row), stage.now) {
+    let item = ItemId::Delivery(row.id);
+    if let Some(answered) = inbox::finish(item, &standing(row), stage.now) {
         let stream = stage.stream_of(row.stream);
         let by = Actor::person(&answered.by);
-        let (position, _) = stage.record(&stream, &by, inbox::Event::from(answered), Vec::new())?;
+        let (position, _) = stage.record(&stream, &by, answered.event, Vec::new())?;
         if !breaks::is_on(Break::NoCallbackAfterHold) {
             after_answer(stage, row, position);
         }

@@ -12,6 +12,7 @@ pub use self::account::{
 };
 pub use self::callback::{DELIVERED, GAVE_UP, OWED, owed as owed_callback};
 pub use self::erase::may_erase_by_hand;
+pub use self::inbox::standing;
 
 use store::Needs;
 use trail::Stream;

@@ -60,8 +60,8 @@ pub fn read(rows: Vec<AccountRow>) -> Result<State, StartFault> {
             "agent" => insert(&mut state.agents, &id, &body),
             "key" => insert(&mut state.keys, &id, &body),
             "allow" => insert(&mut state.allowlist, &id, &body),
-            "retention" => insert(&mut state.retention, &id, &body),
-            "rate" => insert_rate(&mut state, &id, &body),
+            "retention" => insert_known(&mut state.retention, wake::Kind::parse(&id), &body),
+            "rate" => insert_known(&mut state.rates, account::KeyKind::parse(&id), &body),
             "session" => insert(&mut state.sessions, &id, &body),
             "link" => insert(&mut state.links, &id, &body),
             _ => Ok(()),
@@ -81,9 +81,14 @@ fn insert<T: serde::de::DeserializeOwned>(
     Ok(())
 }
 
-fn insert_rate(state: &mut State, id: &str, body: &str) -> serde_json::Result<()> {
-    if let Some(keys) = account::KeyKind::parse(id) {
-        state.rates.insert(keys, serde_json::from_str(body)?);
+/// The same for a row whose id is a word of a closed set; others are left out.
+fn insert_known<K: Ord, T: serde::de::DeserializeOwned>(
+    map: &mut std::collections::BTreeMap<K, T>,
+    id: Option<K>,
+    body: &str,
+) -> serde_json::Result<()> {
+    if let Some(id) = id {
+        map.insert(id, serde_json::from_str(body)?);
     }
     Ok(())
 }
@@ -123,10 +128,14 @@ fn account_rows(before: &State, after: &State, event: &Event) -> Vec<AccountRow>
         Event::KeyExpirySet(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
         Event::KeyRevoked(e) => vec![row("key", &e.key_id, after.keys.get(&e.key_id))],
         Event::WebhookAllowed(e) => {
-            vec![row("allow", &e.pattern, after.allowlist.get(&e.pattern))]
+            let pattern = e.pattern.to_string();
+            vec![row("allow", &pattern, after.allowlist.get(&pattern))]
         }
         Event::WebhookRemoved(e) => vec![row::<account::AllowRule>("allow", &e.pattern, None)],
-        Event::RetentionSet(e) => vec![row("retention", &e.r#type, after.retention.get(&e.r#type))],
+        Event::RetentionSet(e) => {
+            let kept = after.retention.get(&e.r#type);
+            vec![row("retention", e.r#type.as_str(), kept)]
+        }
         Event::RateSet(e) => vec![row("rate", e.keys.as_str(), after.rates.get(&e.keys))],
         _ => Vec::new(),
     }

@@ -16,11 +16,14 @@ use engine::{
     command::{Account, Attempt, Deliver, Inbox, Wake},
     read::WebhookSecrets,
 };
-use inbox::{Answer, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Request, Verdict, event::Channel};
 use tempfile::TempDir;
 use trail::{Hash, Micros};
 use uuid::Uuid;
-use wake::{Kind, NewDelivery, webhook::CallbackUrl};
+use wake::{
+    Kind, NewDelivery,
+    webhook::{CallbackUrl, HostPattern},
+};
 
 use crate::person::person;
 
@@ -72,11 +75,7 @@ impl House {
         let deliver = Wake::Deliver(Deliver {
             key_id: format!("k-{agent}"),
             delivery: NewDelivery {
-                agent_id: agent.to_owned(),
                 provider: format!("provider {number}"),
-                kind,
-                headline: format!("Headline {number}"),
-                summary: format!("Summary {number}"),
                 details: full.then(|| format!("\"details {number}\"").into_bytes()),
                 details_format: match number % 2 {
                     0 => Some(wake::DetailsFormat::ALL[0]),
@@ -84,6 +83,12 @@ impl House {
                 },
                 callback_webhook: number.is_multiple_of(2).then_some(callback),
                 timeout_seconds: number.is_multiple_of(3).then_some(60 + i64::from(number)),
+                ..NewDelivery::new(
+                    agent,
+                    kind,
+                    &format!("Headline {number}"),
+                    &format!("Summary {number}"),
+                )
             },
             idempotency: full.then(|| (number.to_string(), Hash([number as u8; 32]))),
         });
@@ -100,7 +105,7 @@ impl House {
                 "ann" => person(by, Channel::Page),
                 _ => person(by, Channel::Api),
             },
-            delivery_id,
+            item: ItemId::Delivery(delivery_id),
             request: Request {
                 answer: Answer {
                     verdict,
@@ -234,7 +239,7 @@ async fn people_and_agents(house: &House) {
     }
     house
         .administer(account::Command::AllowWebhook {
-            pattern: "hooks.example.com".to_owned(),
+            pattern: HostPattern::parse("hooks.example.com").unwrap(),
             networks: Vec::new(),
             ca_pem: None,
         })
@@ -272,7 +277,7 @@ async fn deliveries(house: &House) {
     house
         .ask(Inbox::Undo {
             person: person("ann", Channel::Page),
-            delivery_id: ids[7],
+            item: ItemId::Delivery(ids[7]),
         })
         .await;
     house.respond("ann", ids[8], Verdict::Approved, 3600).await;
@@ -287,18 +292,18 @@ async fn deliveries(house: &House) {
         let until = Some(Micros(
             house.now.load(Ordering::SeqCst) + number * 1_000_000_000,
         ));
-        let delivery_id = ids[number as usize];
+        let item = ItemId::Delivery(ids[number as usize]);
         house
             .ask(Inbox::Snooze {
                 name: name.to_owned(),
-                delivery_id,
+                item,
                 until,
             })
             .await;
         house
             .ask(Inbox::See {
                 name: name.to_owned(),
-                delivery_id,
+                item,
             })
             .await;
     }

@@ -16,7 +16,7 @@ use trail::Micros;
 use crate::{
     App, Problem,
     api::{Json, keys},
-    auth::{Acting, Admin, Reader},
+    auth::{Acting, Admin, Asks as _, Reader},
     link::traffic::Sums,
     path::Path,
     query,

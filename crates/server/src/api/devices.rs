@@ -3,9 +3,8 @@
 
 use account::{Actor, NewDeviceToken, command::Command as Ask, secret::Kind};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use engine::command::Account;
@@ -18,8 +17,8 @@ use crate::{
         Json,
         fresh::{draw, short_id},
     },
-    auth::{Keeper, Remover, TokenHolder},
-    fields::Fields,
+    auth::{Asks as _, Keeper, Remover, TokenHolder},
+    fields::Unread,
     path::Path,
 };
 
@@ -54,10 +53,9 @@ pub fn endpoint(address: &str) -> String {
 pub async fn create(
     State(app): State<App>,
     keeper: Keeper,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, keeper.0.name(), &headers, body).await?;
+    let mut fields = body.fields(&app, keeper.0.name()).await?;
     let agent_id: Option<Option<String>> = fields.optional("agent_id", "a string or null")?;
     fields.end()?;
     let agent_id = match agent_id.flatten() {

@@ -1,122 +1,64 @@
 //! What waits for people, and their answers.
 
-use ::inbox::{Rejection, Request, answer::EDITED_BYTES};
-use ::wake::{DetailsFormat, IdPrefix, Kind, Status};
+use ::inbox::{
+    ItemId, Rejection, Request,
+    answer::EDITED_BYTES,
+    view::{Answered, Content, Held, Listed, Page, Whole},
+};
+use ::wake::{DetailsFormat, IdPrefix, Kind, Status, event::DeliveryReceived};
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use engine::{
     Refusal, Reply, Row,
     command::{Inbox, Wake},
-    read::{Content, InboxAsk},
+    read::InboxAsk,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
 use store::Erased;
-use trail::Micros;
-use uuid::Uuid;
 
 use crate::{
     App, Problem,
     api::Json,
-    auth::{Admin, Decider, Human, Reader},
-    body,
-    path::{Path, delivery_id},
+    auth::{Admin, Asks as _, Decider, Human, Reader},
+    fields::Unread,
+    path::{Path, delivery_id, item_id},
     query,
 };
 
 /// Room for an edited content of the largest size and a page of feedback.
 const RESPOND_BYTES: usize = EDITED_BYTES + (128 << 10);
 
-/// One item of the list.
-#[derive(Debug, Serialize)]
-pub struct Item {
-    id: Uuid,
-    agent_id: String,
-    provider: String,
-    r#type: Kind,
-    status: Status,
-    headline: String,
-    summary: String,
-    test: bool,
-    created_at: Micros,
-    responded_at: Option<Micros>,
-    answered_by: Option<String>,
-    /// When the agent goes on without an answer.
-    timeout_at: Option<Micros>,
-    /// It has gone on; a person may still answer.
-    timed_out: bool,
-    held: Option<Held>,
-    content_erased: bool,
-    /// Place in the log, for proofs.
-    position: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Held {
-    by: String,
-    status: ::inbox::Verdict,
-    until: Micros,
-}
-
-/// An item with its content.
-#[derive(Debug, Serialize)]
-struct Whole {
-    #[serde(flatten)]
-    item: Item,
-    details: Option<Box<RawValue>>,
-    details_format: Option<DetailsFormat>,
-    /// How the pages show the details that are there.
-    shown_format: Option<&'static str>,
-    callback_webhook: Option<String>,
-    feedback: Option<Box<RawValue>>,
-    edited_content: Option<Box<RawValue>>,
-}
-
-impl From<&Row> for Item {
-    fn from(row: &Row) -> Item {
-        let status = row.status();
-        let delivery = &row.row;
-        let held = row.held().map(|(by, status, until)| Held {
-            by: by.to_owned(),
-            status,
-            until,
-        });
-        Item {
-            id: delivery.id,
-            agent_id: row.agent_id.to_string(),
-            provider: delivery.provider.clone(),
-            r#type: row.kind(),
-            status,
-            headline: delivery.headline.clone(),
-            summary: delivery.summary.clone(),
-            test: delivery.test,
-            created_at: delivery.created_at,
-            responded_at: (status != Status::Pending).then_some(delivery.changed_at),
-            answered_by: delivery.answered_by.clone(),
-            timeout_at: delivery.timeout_at,
-            timed_out: delivery.timed_out,
-            held,
-            content_erased: delivery.erased != Erased::Nothing,
-            position: delivery.no,
-        }
+/// A delivery's line in the list.
+fn listed(row: &Row) -> Listed {
+    let status = row.status();
+    let delivery = &row.row;
+    let held = row.held().map(|(by, status, until)| Held {
+        by: by.to_owned(),
+        status,
+        until,
+    });
+    Listed {
+        id: row.item(),
+        agent_id: row.agent_id.to_string(),
+        provider: delivery.provider.clone(),
+        r#type: row.kind(),
+        status,
+        headline: delivery.headline.clone(),
+        summary: delivery.summary.clone(),
+        test: delivery.test,
+        created_at: delivery.created_at,
+        responded_at: (status != Status::Pending).then_some(delivery.changed_at),
+        answered_by: delivery.answered_by.clone(),
+        timeout_at: delivery.timeout_at,
+        timed_out: delivery.timed_out,
+        held,
+        content_erased: delivery.erased != Erased::Nothing,
+        position: delivery.no,
     }
-}
-
-#[derive(Debug, Serialize)]
-struct Page {
-    items: Vec<Item>,
-    next_cursor: Option<String>,
-    /// Items that were changed on the disk and are not listed.
-    #[serde(skip_serializing_if = "is_none")]
-    damaged: usize,
-}
-
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 pub async fn index(
@@ -157,12 +99,10 @@ pub async fn index(
             }
             "agent_id" => ask.agent_id = Some(value),
             "type" => {
-                let expected = "update, question, output, alert, separated by commas";
-                ask.kinds = query::list("type", &value, Kind::parse, expected)?;
+                ask.kinds = query::list("type", &value, Kind::parse, Kind::NAMES)?;
             }
             "status" => {
-                let expected = "pending, approved, rejected, redirected, separated by commas";
-                ask.statuses = query::list("status", &value, Status::parse, expected)?;
+                ask.statuses = query::list("status", &value, Status::parse, Status::NAMES)?;
             }
             "test" => {
                 let test = value
@@ -190,7 +130,7 @@ pub async fn index(
             (page.rows, page.next, page.changed)
         }
     };
-    let items = rows.iter().map(Item::from).collect();
+    let items = rows.iter().map(listed).collect();
     let next_cursor = next.map(|next| next.to_string());
     let page = Page {
         items,
@@ -210,24 +150,49 @@ pub async fn find(app: &App, id: &str) -> Result<Row, Problem> {
 
 pub async fn show(State(app): State<App>, _: Reader, Path(id): Path) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let Content {
+    let content = app.shared().content(&row.row).await?;
+    let listed = listed(&row);
+    let content = told(content);
+    Ok(Json(Whole { listed, content }).into_response())
+}
+
+/// What an item has beyond its line in the list. Every fact of a delivery is
+/// either here or in that line, or it is said why not.
+fn told(content: engine::read::Content) -> Content {
+    let engine::read::Content {
+        received,
         details,
         feedback,
         edited_content,
-    } = app.shared().content(&row.row).await?;
-    let details_format = row.details_format();
-    let whole = Whole {
-        shown_format: details
-            .as_deref()
-            .map(|details| ::show::format(details.get(), asked(details_format)).as_str()),
+    } = content;
+    let DeliveryReceived {
+        callback_webhook,
+        details_format,
+        // The key is its owner's business.
+        key_id: _,
+        // In the list.
+        agent_id: _,
+        delivery_id: _,
+        headline: _,
+        provider: _,
+        summary: _,
+        test: _,
+        // As the moment `timeout_at`.
+        timeout_seconds: _,
+        r#type: _,
+    } = received;
+    let format = |details: &RawValue| {
+        let shown = ::show::format(details.get(), asked(details_format));
+        DetailsFormat::parse(shown.as_str())
+    };
+    Content {
+        shown_format: details.as_deref().and_then(format),
         details,
         details_format,
-        callback_webhook: row.row.callback.clone(),
+        callback_webhook,
         feedback,
         edited_content,
-        item: Item::from(&row),
-    };
-    Ok(Json(whole).into_response())
+    }
 }
 
 /// The form that an agent asked for.
@@ -241,10 +206,11 @@ pub fn asked(given: Option<DetailsFormat>) -> Option<::show::Format> {
 }
 
 /// Who comes late is told the whole answer that stands.
-async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
+async fn refuse(app: &App, item: ItemId, refusal: Refusal) -> Problem {
     let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
         return refusal.into();
     };
+    let ItemId::Delivery(delivery_id) = item;
     let standing = async {
         let row = app.shared().delivery(delivery_id).await?;
         let row = row.ok_or_else(Problem::not_found)?;
@@ -260,49 +226,30 @@ async fn refuse(app: &App, delivery_id: Uuid, refusal: Refusal) -> Problem {
     }
 }
 
-/// What became of an answer.
-#[derive(Debug, Serialize)]
-struct Answered {
-    delivery_id: Uuid,
-    status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    responded_at: Option<Micros>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    held_until: Option<Micros>,
-}
-
 pub async fn respond(
     State(app): State<App>,
     Decider(person): Decider,
     Path(id): Path,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    let bytes = body::read(
-        &app.bodies,
-        body::Sender::Person(person.name()),
-        &headers,
-        body,
-        RESPOND_BYTES,
-    )
-    .await?;
+    let bytes = body.bytes(&app, person.name(), RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
-    let delivery_id = delivery_id(&id)?;
+    let item = item_id(&id)?;
     let command = Inbox::Respond {
         person,
-        delivery_id,
+        item,
         request,
     };
     let answered = match app.engine.submit(command).await {
-        Err(refusal) => return Err(refuse(&app, delivery_id, refusal).await),
+        Err(refusal) => return Err(refuse(&app, item, refusal).await),
         Ok(Reply::Answered { status, at }) => Answered {
-            delivery_id,
+            item,
             status,
             responded_at: Some(at),
             held_until: None,
         },
         Ok(Reply::Held { status, until }) => Answered {
-            delivery_id,
+            item,
             status,
             responded_at: None,
             held_until: Some(until),
@@ -317,14 +264,10 @@ pub async fn undo(
     Decider(person): Decider,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = delivery_id(&id)?;
-    let command = Inbox::Undo {
-        person,
-        delivery_id,
-    };
-    match app.engine.submit(command).await {
+    let item = item_id(&id)?;
+    match app.engine.submit(Inbox::Undo { person, item }).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(refusal) => Err(refuse(&app, delivery_id, refusal).await),
+        Err(refusal) => Err(refuse(&app, item, refusal).await),
     }
 }
 
@@ -352,10 +295,9 @@ pub async fn seen(
     human: Human,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
-    let delivery_id = delivery_id(&id)?;
     let command = human.asks(Inbox::See {
         name: human.user.name.clone(),
-        delivery_id,
+        item: item_id(&id)?,
     });
     app.engine.submit(command).await?;
     Ok(StatusCode::NO_CONTENT)

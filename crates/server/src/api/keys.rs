@@ -6,9 +6,8 @@ use account::{
     secret::Kind,
 };
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -21,7 +20,8 @@ use crate::{
         fresh::{draw, short_id},
     },
     auth::{Admin, Reader},
-    fields::Fields,
+    code::Code,
+    fields::Unread,
     path::Path,
 };
 
@@ -29,10 +29,6 @@ use crate::{
 const OVERLAP_SECONDS: i64 = 24 * 3600;
 const OVERLAP_MOST: i64 = 30 * 24 * 3600;
 pub const RATE: &str = "null, or an object with the integers \"burst\" and \"per_hour\"";
-
-fn unacceptable(field: &'static str, code: &'static str, detail: &str) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).field(Some(field))
-}
 
 /// A key without what opens with it.
 #[derive(Debug, Serialize)]
@@ -130,10 +126,9 @@ pub async fn make(app: &App, admin: &Admin, wanted: Wanted) -> Result<Created, P
 pub async fn create(
     State(app): State<App>,
     admin: Admin,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let agent_id: String = fields.required("agent_id", "a string")?;
     let test = fields.optional("test", "true or false")?.unwrap_or(false);
     let orchestrates = fields.optional("orchestrates", "a list of agent ids")?;
@@ -165,10 +160,9 @@ pub async fn rotate(
     State(app): State<App>,
     admin: Admin,
     Path(key_id): Path,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let overlap: Option<Option<i64>> = fields.optional("overlap_seconds", "an integer or null")?;
     fields.end()?;
     let overlap = overlap.flatten().unwrap_or(OVERLAP_SECONDS);
@@ -184,8 +178,8 @@ pub async fn replace(
     overlap: i64,
 ) -> Result<Created, Problem> {
     if !(0..=OVERLAP_MOST).contains(&overlap) {
-        let detail = "\"overlap_seconds\" must be from 0 to 2592000.";
-        return Err(unacceptable("overlap_seconds", "bad_overlap", detail));
+        let fault = format!("must be from 0 to {OVERLAP_MOST}.");
+        return Err(Problem::value(Code::BadOverlap, "overlap_seconds", &fault));
     }
     let accounts = app.shared().accounts();
     let old = accounts.keys.get(&key_id);

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{App, Problem, metrics, openapi};
+use crate::{App, Problem, code::Code, metrics, openapi};
 
 /// The process answers.
 pub async fn healthz() -> &'static str {
@@ -20,7 +20,7 @@ pub async fn readyz(State(app): State<App>) -> Response {
         Ok(_) if !degraded => "ready\n".into_response(),
         _ => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "degraded",
+            Code::Degraded,
             "Storage fails: writes are refused until it works again, reads go on.",
         )
         .retry_after(5)

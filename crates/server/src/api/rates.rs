@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use account::{KeyKind, Rate, command::Command as Ask};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 
@@ -14,7 +13,7 @@ use crate::{
     App, Problem,
     api::{Json, keys::RATE},
     auth::{Admin, Reader},
-    fields::Fields,
+    fields::Unread,
     path::Path,
 };
 
@@ -29,11 +28,10 @@ pub async fn set(
     State(app): State<App>,
     admin: Admin,
     Path(keys): Path,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<StatusCode, Problem> {
     let keys = KeyKind::parse(&keys).ok_or_else(Problem::not_found)?;
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let rate: Option<Rate> = fields.required("rate", RATE)?;
     fields.end()?;
     admin.ask(&app, Ask::SetRate { keys, rate }).await?;

@@ -8,9 +8,8 @@ use account::{
     secret::{self, Kind},
 };
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use engine::command::Account;
@@ -24,8 +23,8 @@ use crate::{
         fresh::{draw, short_id},
         users,
     },
-    auth::{Human, TokenHolder},
-    fields::Fields,
+    auth::{Asks as _, Human, TokenHolder},
+    fields::Unread,
     link::Right,
     pages,
 };
@@ -61,10 +60,9 @@ pub async fn open(State(app): State<App>, holder: TokenHolder) -> Result<Respons
 pub async fn end(
     State(app): State<App>,
     holder: TokenHolder,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, &holder.user.name, &headers, body).await?;
+    let mut fields = body.fields(&app, &holder.user.name).await?;
     let token: String = fields.required("session_token", "a string")?;
     fields.end()?;
     let hash = secret::hash(&token);
@@ -81,11 +79,10 @@ pub async fn end(
 pub async fn rotate(
     State(app): State<App>,
     human: Human,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    if let Some(signed) = human.signed(&headers, &app)? {
-        let password = password(&app, &human.user.name, &headers, body).await?;
+    if let Some(signed) = human.signed(body.headers(), &app)? {
+        let password = password(&app, &human.user.name, body).await?;
         pages::proves(&app, &signed, &password).await?;
     }
     let (token, token_hash) = draw(Kind::User)?;
@@ -100,16 +97,11 @@ pub async fn rotate(
 }
 
 /// The password in the body, if there is a body.
-async fn password(
-    app: &App,
-    name: &str,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<String, Problem> {
-    if axum::body::HttpBody::is_end_stream(&body) {
+async fn password(app: &App, name: &str, body: Unread) -> Result<String, Problem> {
+    if body.is_empty() {
         return Ok(String::new());
     }
-    let mut fields = Fields::read(app, name, headers, body).await?;
+    let mut fields = body.fields(app, name).await?;
     let password: Option<String> = fields.optional("password", "a string")?;
     fields.end()?;
     Ok(password.unwrap_or_default())

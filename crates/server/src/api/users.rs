@@ -2,9 +2,8 @@
 
 use account::{Role, UserState, command::Command as Ask, secret::Kind};
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -17,7 +16,8 @@ use crate::{
         fresh::{draw, short_id},
     },
     auth::{Admin, Human, Reader},
-    fields::Fields,
+    code::Code,
+    fields::Unread,
     pages::LINK_SECONDS,
     path::Path,
 };
@@ -47,11 +47,10 @@ struct Created {
 pub async fn create(
     State(app): State<App>,
     admin: Admin,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
     admin.outlasts_session()?;
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let name: String = fields.required("name", "a string")?;
     let role = fields.choice("role", ROLES)?;
     fields.end()?;
@@ -135,10 +134,9 @@ pub async fn change(
     State(app): State<App>,
     admin: Admin,
     Path(name): Path,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<StatusCode, Problem> {
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let role = fields.choice("role", ROLES)?;
     let state = fields.choice("state", STATES)?;
     fields.end()?;
@@ -151,7 +149,7 @@ pub async fn change(
             let detail = "Send either \"role\" or \"state\": one change at a time.";
             return Err(Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "one_change",
+                Code::OneChange,
                 detail,
             ));
         }

@@ -3,9 +3,8 @@
 use ::wake::{net::Cidr, sweep::digits, webhook::HostPattern};
 use account::command::Command as Ask;
 use axum::{
-    body::Body,
     extract::{RawQuery, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use engine::command::Wake;
@@ -17,8 +16,9 @@ use uuid::Uuid;
 use crate::{
     App, Problem,
     api::Json,
-    auth::{Admin, Reader},
-    fields::Fields,
+    auth::{Admin, Asks as _, Reader},
+    code::Code,
+    fields::Unread,
     path::Path,
     query,
 };
@@ -29,22 +29,12 @@ pub async fn allowlist(State(app): State<App>, _: Reader) -> Response {
     Json(serde_json::json!({ "allowlist": rules })).into_response()
 }
 
-fn bad(field: &'static str, detail: String) -> Problem {
-    Problem::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "bad_allowlist_entry",
-        detail,
-    )
-    .field(Some(field))
-}
-
 pub async fn allow(
     State(app): State<App>,
     admin: Admin,
-    headers: HeaderMap,
-    body: Body,
+    body: Unread,
 ) -> Result<Response, Problem> {
-    let mut fields = Fields::read(&app, admin.share(), &headers, body).await?;
+    let mut fields = body.fields(&app, admin.share()).await?;
     let pattern: String = fields.required("pattern", "a string")?;
     let networks: Option<Vec<String>> = fields.optional("networks", "a list of networks")?;
     let ca_pem: Option<Option<String>> = fields.optional("ca_pem", "a string or null")?;
@@ -69,19 +59,22 @@ pub async fn permit(
     networks: &[String],
     ca_pem: Option<String>,
 ) -> Result<String, Problem> {
-    let pattern = HostPattern::parse(pattern)
-        .map_err(|fault| bad("pattern", format!("In \"pattern\", {fault}.")))?
-        .to_string();
+    let pattern = HostPattern::parse(pattern).map_err(|fault| {
+        Problem::spelling(Code::BadAllowlistEntry, "pattern", &format!("{fault}."))
+    })?;
     let networks = networks
         .iter()
-        .map(|network| network.parse::<Cidr>().map(|network| network.to_string()))
+        .map(|network| network.parse::<Cidr>())
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|fault| bad("networks", format!("In \"networks\", {fault}.")))?;
+        .map_err(|fault| {
+            Problem::spelling(Code::BadAllowlistEntry, "networks", &format!("{fault}."))
+        })?;
     if let Some(pem) = &ca_pem {
         crate::webhook::certificates(pem).map_err(|_| {
-            bad(
+            Problem::value(
+                Code::BadAllowlistEntry,
                 "ca_pem",
-                "\"ca_pem\" must be certificates in PEM form.".to_owned(),
+                "must be certificates in PEM form.",
             )
         })?;
     }
@@ -91,7 +84,7 @@ pub async fn permit(
         ca_pem,
     };
     admin.ask(app, command).await?;
-    Ok(pattern)
+    Ok(pattern.to_string())
 }
 
 pub async fn remove(

@@ -17,7 +17,7 @@ use tokio_tungstenite::{
 use wakelink::relay::Pace;
 
 use super::{connection, meter::Metered, seats::Full, wire::Wire};
-use crate::{App, Problem, transport::Peer};
+use crate::{App, Problem, code::Code, transport::Peer};
 
 /// Taken from the wire at once. An idle connection has so much of it in memory.
 const READ_BYTES: usize = 1 << 10;
@@ -106,17 +106,17 @@ impl IntoResponse for Refusal {
         let (status, code, detail) = match &self {
             Refusal::NotAnUpgrade(_) => (
                 StatusCode::UPGRADE_REQUIRED,
-                "upgrade_required",
+                Code::UpgradeRequired,
                 "This is a WebSocket: connect with a WebSocket client.",
             ),
             Refusal::OtherVersion => (
                 StatusCode::UPGRADE_REQUIRED,
-                "upgrade_required",
+                Code::UpgradeRequired,
                 "Only version 13 of WebSocket is spoken here.",
             ),
             Refusal::NoKey => (
                 StatusCode::BAD_REQUEST,
-                "bad_websocket_key",
+                Code::BadWebsocketKey,
                 "Send a Sec-WebSocket-Key of 16 random bytes in base64.",
             ),
         };
@@ -142,13 +142,13 @@ fn refused(full: Full) -> Problem {
     match full {
         Full::ForThisAddress => Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
-            "too_many_connections",
+            Code::TooManyConnections,
             "There are too many connections from your address. Close one, or try again later.",
         )
         .retry_after(30),
         Full::Everywhere => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "too_many_connections",
+            Code::TooManyConnections,
             "This server has as many connections as it may. Try again later.",
         )
         .retry_after(30),

@@ -18,6 +18,7 @@ use url::form_urlencoded::byte_serialize;
 use crate::{
     App, Problem,
     api::keys::{self, Wanted},
+    code::Code,
     pages::{
         connect::frameworks,
         counted::counted,
@@ -255,7 +256,7 @@ fn names(text: &str) -> Vec<String> {
 /// A rate as people write it.
 pub fn rate(text: &str) -> Result<Rate, Problem> {
     let detail = "Write a rate as deliveries an hour/at once, such as 500/50, both at least 1.";
-    let bad = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_rate", detail);
+    let bad = || Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadRate, detail);
     Rate::parse(text.trim()).ok_or_else(bad)
 }
 

@@ -11,6 +11,7 @@ use maud::html;
 
 use crate::{
     App, Problem,
+    code::Code,
     lockout::Who,
     pages::{
         form::Form,
@@ -39,17 +40,17 @@ impl From<Unproven> for Problem {
         let (status, code, detail) = match unproven {
             Unproven::Password => (
                 StatusCode::FORBIDDEN,
-                "password_required",
+                Code::PasswordRequired,
                 "A session alone does not do this. Send your password as \"password\", or use a token.",
             ),
             Unproven::Link => (
                 StatusCode::FORBIDDEN,
-                "fresh_link_required",
+                Code::FreshLinkRequired,
                 "You have no password: sign in with a new link, and do this within 15 minutes.",
             ),
             Unproven::Busy => (
                 StatusCode::TOO_MANY_REQUESTS,
-                "tries_limited",
+                Code::TriesLimited,
                 "Too many passwords were tried. Wait a minute, then try again.",
             ),
         };

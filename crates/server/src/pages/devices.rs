@@ -19,8 +19,8 @@ use crate::{
     link::traffic::Sums,
     pages::{
         agents,
+        delivery::size,
         form::{Form, SignedForm},
-        item::size,
         layout::notice,
         owner::{button, once, sure},
         session::Signed,

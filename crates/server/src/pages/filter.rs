@@ -141,7 +141,7 @@ pub fn controls(app: &App, filter: &Filter, path: &str) -> Markup {
                 label .unseen-title for="status" { "Answer" }
                 select #status name="status" {
                     option value="" { "All answers" }
-                    @for status in [Status::Approved, Status::Rejected, Status::Redirected] {
+                    @for status in Status::answers() {
                         option value=(status.as_str()) selected[filter.status == Some(status)] { (status.as_str()) }
                     }
                 }

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ::inbox::ItemId;
 use axum::{
     extract::{RawQuery, State},
     response::{IntoResponse, Redirect, Response},
@@ -254,13 +255,13 @@ pub async fn onward(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let after = pairs(&query).find(|(name, _)| name == "after");
-    let after = after.and_then(|(_, id)| id.parse::<Uuid>().ok());
+    let after = after.and_then(|(_, id)| ItemId::parse(&id));
     let eyes = Eyes::of(&app, &signed).await?;
     let kinds = [Kind::Alert, Kind::Question, Kind::Output];
     let sections = eyes.open(&Filter::default(), kinds).await?;
     let rows = sections.iter().flat_map(|section| &section.rows);
-    let waiting = rows.filter(|row| row.held().is_none() || Some(row.row.id) == after);
-    let waiting: Vec<Uuid> = waiting.map(|row| row.row.id).collect();
+    let waiting = rows.filter(|row| row.held().is_none() || Some(row.item()) == after);
+    let waiting: Vec<ItemId> = waiting.map(Row::item).collect();
     let at = waiting.iter().position(|id| Some(*id) == after);
     let next = at.map_or(waiting.first(), |at| waiting.get(at + 1));
     let to = next.map_or("/".to_owned(), |id| format!("/items/{id}"));
@@ -294,10 +295,9 @@ pub async fn done(
 ) -> Result<Response, Problem> {
     let filter = Filter::read(&query);
     let eyes = Eyes::of(&app, &signed).await?;
-    let answered = [Status::Approved, Status::Rejected, Status::Redirected];
     let statuses = filter
         .status
-        .map_or(answered.to_vec(), |status| vec![status]);
+        .map_or_else(|| Status::answers().collect(), |status| vec![status]);
     let section = eyes.section(&filter, &Kind::ALL, &statuses, ROWS).await?;
     let main = html! {
         h1 { "Done" }

@@ -6,18 +6,18 @@ use axum::{
 };
 use maud::{DOCTYPE, Markup, html};
 
-use crate::pages::{
-    assets::{ICON_PATH, SCRIPT_PATH, STYLE_PATH},
-    session::Signed,
+use crate::{
+    pages::{
+        assets::{ICON_PATH, SCRIPT_PATH, STYLE_PATH},
+        session::Signed,
+    },
+    problem::Told,
 };
 
 /// Its own style and script, its own server, and nothing else; nobody may frame it.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types wakeful";
-
-/// A problem is a few sentences.
-const PROBLEM_BYTES: usize = 64 << 10;
 
 /// The places in the house, in the order of the menu, with the key that leads there.
 const PLACES: [(&str, &str, &str); 4] = [
@@ -114,25 +114,16 @@ pub fn notice(status: StatusCode, title: &str, text: &str) -> Response {
 }
 
 /// What a program is told as a problem, a person is told on a page.
-pub async fn in_words(response: Response) -> Response {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    if kind.is_none_or(|kind| kind != "application/problem+json") {
+pub async fn in_words(mut response: Response) -> Response {
+    let Some(Told(detail)) = response.extensions_mut().remove() else {
         return response;
-    }
-    let status = response.status();
-    let retry_after = response.headers().get(header::RETRY_AFTER).cloned();
-    let body = axum::body::to_bytes(response.into_body(), PROBLEM_BYTES).await;
-    let problem: serde_json::Value = body
-        .ok()
-        .and_then(|body| serde_json::from_slice(&body).ok())
-        .unwrap_or_default();
-    let text = problem["detail"].as_str();
-    let title = match status {
+    };
+    let title = match response.status() {
         StatusCode::NOT_FOUND => "Not found",
         _ => "Not done",
     };
-    let mut page = notice(status, title, text.unwrap_or("That did not work."));
-    if let Some(seconds) = retry_after {
+    let mut page = notice(response.status(), title, &detail);
+    if let Some(seconds) = response.headers_mut().remove(header::RETRY_AFTER) {
         page.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
     page

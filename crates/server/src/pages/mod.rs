@@ -8,11 +8,11 @@
 
 mod agents;
 mod anew;
-mod answer;
 mod assets;
 mod by_agent;
 mod connect;
 mod counted;
+mod delivery;
 mod devices;
 mod filter;
 mod form;
@@ -54,20 +54,14 @@ pub fn router() -> Router<App> {
         .route("/", get(inbox::needs_you))
         .route("/done", get(inbox::done))
         .route("/items/{id}", get(item::show))
-        .route("/items/{id}/raw", get(item::raw))
-        .route(
-            "/items/{id}/answer",
-            get(item::back_to).post(answer::answer),
-        )
-        .route("/items/{id}/undo", get(item::back_to).post(answer::undo))
-        .route("/items/{id}/preview", post(answer::previewed))
+        .route("/items/{id}/raw", get(delivery::raw))
+        .route("/items/{id}/answer", get(item::back_to).post(item::answer))
+        .route("/items/{id}/undo", get(item::back_to).post(item::undo))
+        .route("/items/{id}/preview", post(delivery::previewed))
         .route("/items/{id}/snooze", post(item::snooze))
-        .route("/items/{id}/erase", post(item::erase))
-        .route("/answers", get(answer::to_inbox).post(answer::many))
-        .route(
-            "/answers/undo",
-            get(answer::to_inbox).post(answer::undo_many),
-        )
+        .route("/items/{id}/erase", post(delivery::erase))
+        .route("/answers", get(item::to_inbox).post(item::many))
+        .route("/answers/undo", get(item::to_inbox).post(item::undo_many))
         .route("/next", get(inbox::onward))
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route(

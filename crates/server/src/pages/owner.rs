@@ -85,22 +85,8 @@ pub fn refused(problem: &Problem, mut shown: Response) -> Response {
 /// Why a change was refused, at the head of a page.
 pub fn fault(problem: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(problem) = problem { p .fault role="alert" { (show::text(&in_words(problem.detail()))) } }
+        @if let Some(problem) = problem { p .fault role="alert" { (show::text(problem.in_form())) } }
     }
-}
-
-/// A problem names the field of a request that it is about; a form has labels.
-fn in_words(detail: &str) -> String {
-    let after = |start: &str, end: &str| {
-        let (_, rest) = detail.strip_prefix(start)?.split_once(end)?;
-        Some(rest)
-    };
-    if let Some(rest) = after("In \"", "\", ") {
-        let mut letters = rest.chars();
-        let first = letters.next().map(|first| first.to_uppercase().to_string());
-        return first.unwrap_or_default() + letters.as_str();
-    }
-    after("\"", "\" ").map_or(detail.to_owned(), |rest| format!("It {rest}"))
 }
 
 /// What is shown this once: each with its name.

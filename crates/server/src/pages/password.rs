@@ -21,6 +21,7 @@ use subtle::ConstantTimeEq as _;
 use crate::{
     App, Problem,
     api::fresh,
+    auth::Asks as _,
     lockout::{Rank, Who},
     pages::{
         anew::{self, Unproven},

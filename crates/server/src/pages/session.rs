@@ -16,7 +16,6 @@ use axum::{
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
-use engine::Command;
 use trail::{Hash, Micros};
 
 use crate::{App, Settings, api::events, limits::Holder, visit};
@@ -72,11 +71,6 @@ pub struct Signed {
 }
 
 impl Signed {
-    /// A command of theirs, for as long as this session is.
-    pub fn asks(&self, command: impl Into<Command>) -> Command {
-        Command::by(self.presented(), command)
-    }
-
     pub fn presented(&self) -> Presented {
         Presented::Session(self.session.hash.0)
     }

@@ -11,7 +11,8 @@ use axum::{
 use maud::{Markup, html};
 
 use crate::{
-    App, Problem,
+    App, Problem, api,
+    code::Code,
     pages::{
         agents,
         counted::counted,
@@ -51,8 +52,9 @@ fn retention(app: &App, signed: &Signed) -> Markup {
             }
             (never_erased())
             ul .plain {
-                @for kind in Kind::ALL.map(Kind::as_str) {
-                    @let days = accounts.retention.get(kind);
+                @for kind in Kind::ALL {
+                    @let days = accounts.retention.get(&kind);
+                    @let kind = kind.as_str();
                     li data-type=(kind) {
                         form .controls method="post" action="/settings/retention" {
                             (token(signed))
@@ -177,11 +179,8 @@ fn in_force(app: &App) -> Markup {
 pub async fn retain(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let asked = match days(&form) {
         Ok(days) => {
-            let kind = form.text("type").to_owned();
-            owner
-                .admin
-                .ask(&app, Ask::SetRetention { kind, days })
-                .await
+            let kind = form.text("type");
+            api::retention::keep(&app, &owner.admin, kind, days).await
         }
         Err(problem) => Err(problem),
     };
@@ -216,7 +215,7 @@ fn done(app: &App, owner: &Owner, asked: Result<(), Problem>) -> Response {
 /// An empty field is no way to say "for good": that must be said.
 fn days(form: &Form) -> Result<Option<u32>, Problem> {
     let detail = "Write how many days, from 1 to 36500, or choose to keep it for good.";
-    let bad = |_| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_retention", detail);
+    let bad = |_| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, Code::BadRetention, detail);
     match form.text("keep") {
         "always" => Ok(None),
         _ => form.text("days").trim().parse().map(Some).map_err(bad),

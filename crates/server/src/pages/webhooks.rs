@@ -1,6 +1,7 @@
 //! Callbacks: where they may go, what became of them, sending one again, and
 //! the secrets that sign them.
 
+use ::wake::net::Cidr;
 use axum::{
     extract::{RawQuery, State},
     response::{IntoResponse, Redirect, Response},
@@ -95,13 +96,15 @@ fn allowlist(app: &App, signed: &Signed, tried: Option<Tried<'_>>) -> Markup {
             @if accounts.allowlist.is_empty() { p .hint { "Nowhere yet: a delivery that names a webhook is refused." } }
             ul .plain {
                 @for rule in accounts.allowlist.values() {
-                    li data-pattern=(rule.pattern) {
-                        code { (show::text(&rule.pattern)) } " "
+                    @let pattern = rule.pattern.to_string();
+                    @let networks: Vec<String> = rule.networks.iter().map(Cidr::to_string).collect();
+                    li data-pattern=(pattern) {
+                        code { (show::text(&pattern)) } " "
                         span .about {
-                            @if !rule.networks.is_empty() { "also in " (rule.networks.join(", ")) " " }
+                            @if !networks.is_empty() { "also in " (networks.join(", ")) " " }
                             @if rule.ca_pem.is_some() { "with its own authority" }
                         }
-                        (button(signed, "/webhooks/remove", ("pattern", &rule.pattern), "Remove"))
+                        (button(signed, "/webhooks/remove", ("pattern", &pattern), "Remove"))
                     }
                 }
             }

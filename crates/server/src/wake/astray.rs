@@ -4,7 +4,7 @@
 
 use axum::http::StatusCode;
 
-use crate::Problem;
+use crate::{Problem, code::Code};
 
 /// The door's own address.
 const DOOR: &str = "/wake/v1";
@@ -15,7 +15,7 @@ pub fn problem(path: &str) -> Option<Problem> {
     let detail = format!(
         "There is nothing at this address. {meant} is what you look for: set WAKE_ENDPOINT to the server's address with /wake/v1 at its end, or without it, as your code appends it or not."
     );
-    Some(Problem::new(StatusCode::NOT_FOUND, "wrong_address", detail).with("address", meant))
+    Some(Problem::new(StatusCode::NOT_FOUND, Code::WrongAddress, detail).with("address", meant))
 }
 
 /// The path that was meant, without what a caller may have made up.

@@ -15,6 +15,7 @@ use crate::{
     App, Problem,
     api::inbox,
     auth::{Agent, record_denial},
+    code::Code,
     path::{self, Path},
     query,
 };
@@ -58,7 +59,12 @@ pub async fn response(
 /// Records the denial. To the asker it looks as if there were no such delivery.
 fn outside_scope(app: &App, key: &Key) -> Problem {
     let what = "GET /wake/v1/response of another agent".to_owned();
-    record_denial(app, Actor::agent(&key.agent_id), what, "outside_scope");
+    record_denial(
+        app,
+        Actor::agent(&key.agent_id),
+        what,
+        Code::OutsideScope.as_str(),
+    );
     Problem::not_found()
 }
 

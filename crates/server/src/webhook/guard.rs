@@ -4,25 +4,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use ::wake::{
-    net::Cidr,
-    webhook::{CallbackUrl, HostPattern, may_connect},
-};
+use ::wake::{net::Cidr, webhook::may_connect};
 use account::AllowRule;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-
-/// The allowlist's rule for this host, as the list is now: the one that says
-/// most exactly which host it means.
-pub fn rule(accounts: &account::State, callback: &CallbackUrl) -> Option<AllowRule> {
-    let matching = accounts.allowlist.values().filter_map(|rule| {
-        let pattern = HostPattern::parse(&rule.pattern).ok()?;
-        pattern
-            .matches(callback)
-            .then(|| (pattern.exactness(), rule))
-    });
-    let most_exact = matching.max_by_key(|(exactness, _)| *exactness);
-    most_exact.map(|(_, rule)| rule.clone())
-}
 
 /// Resolves names under one rule, and gives no address that it does not permit.
 #[derive(Clone, Debug)]
@@ -32,9 +16,8 @@ pub struct Guard {
 
 impl Guard {
     pub fn of(rule: &AllowRule) -> Guard {
-        let networks = rule.networks.iter();
         Guard {
-            networks: networks.filter_map(|text| text.parse().ok()).collect(),
+            networks: rule.networks.clone(),
         }
     }
 
@@ -67,56 +50,5 @@ impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
         let addresses = self.clone().addresses(name.as_str().to_owned());
         Box::pin(async move { Ok(Box::new(addresses.await?.into_iter()) as Addrs) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use trail::Micros;
-
-    #[test]
-    fn the_most_exact_entry_decides_whatever_the_order_of_the_list() {
-        let mut accounts = account::State::default();
-        for pattern in [
-            "*.example.com",
-            "*.internal.example.com",
-            "hooks.internal.example.com",
-            "hooks.internal.example.com:8443",
-            "zz.example.com",
-        ] {
-            let rule = AllowRule {
-                pattern: pattern.to_owned(),
-                networks: Vec::new(),
-                ca_pem: None,
-                created_at: Micros(0),
-            };
-            accounts.allowlist.insert(pattern.to_owned(), rule);
-        }
-        for (url, expected) in [
-            ("https://a.example.com/", Some("*.example.com")),
-            ("https://zz.example.com/", Some("zz.example.com")),
-            (
-                "https://a.internal.example.com/",
-                Some("*.internal.example.com"),
-            ),
-            (
-                "https://hooks.internal.example.com/",
-                Some("hooks.internal.example.com"),
-            ),
-            (
-                "https://hooks.internal.example.com:8443/",
-                Some("hooks.internal.example.com:8443"),
-            ),
-            (
-                "https://x.hooks.internal.example.com/",
-                Some("*.internal.example.com"),
-            ),
-            ("https://a.example.com:8443/", None),
-        ] {
-            let callback = CallbackUrl::parse(url).unwrap();
-            let found = rule(&accounts, &callback).map(|rule| rule.pattern);
-            assert_eq!(found.as_deref(), expected, "{url}");
-        }
     }
 }

@@ -11,12 +11,7 @@ use engine::read::WebhookSecrets;
 use reqwest::{Certificate, Client, header, redirect::Policy};
 use store::CallbackRow;
 
-use crate::{
-    App,
-    api::agents,
-    auth::Acting,
-    webhook::guard::{self, Guard},
-};
+use crate::{App, api::agents, auth::Acting, webhook::guard::Guard};
 
 /// For all of it, from looking up the name to the answer's head.
 const TIME: Duration = Duration::from_secs(10);
@@ -103,13 +98,15 @@ async fn send_whole(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u
     let body = told.map_err(unreadable)?.ok_or_else(gone)?.body;
     let url = delivery.row.callback.as_deref().unwrap_or_default();
     let callback = CallbackUrl::parse(url).map_err(|fault| format!("the callback {fault}"))?;
-    let rule = guard::rule(&shared.accounts(), &callback)
+    let accounts = shared.accounts();
+    let rule = accounts
+        .allow_rule(&callback)
         .ok_or_else(|| "the host is not on the allowlist".to_owned())?;
     if let Some(address) = callback.literal() {
         // No resolver is asked for it.
-        Guard::of(&rule).check(address)?;
+        Guard::of(rule).check(address)?;
     }
-    let client = clients.of(&rule)?;
+    let client = clients.of(rule)?;
 
     let secrets = secrets(app, &delivery.agent_id).await?;
     // Receivers compare it with their own clocks.

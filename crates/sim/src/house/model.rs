@@ -11,7 +11,7 @@ use engine::{
     Command, Refusal, Reply,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Person, Rejection, Request, Verdict};
+use inbox::{ItemId, Person, Rejection, Request, Verdict};
 use store::Erased;
 use trail::{Hash, Micros};
 use uuid::Uuid;
@@ -125,19 +125,22 @@ impl Model {
         match command {
             Inbox::Respond {
                 person,
-                delivery_id,
+                item: ItemId::Delivery(id),
                 request,
-            } => self.respond(person, *delivery_id, request),
+            } => self.respond(person, *id, request),
             Inbox::Undo {
                 person,
-                delivery_id,
-            } => self.undo(person, *delivery_id),
-            Inbox::See { name, delivery_id } => self.see(name, *delivery_id),
+                item: ItemId::Delivery(id),
+            } => self.undo(person, *id),
+            Inbox::See {
+                name,
+                item: ItemId::Delivery(id),
+            } => self.see(name, *id),
             Inbox::Snooze {
                 name,
-                delivery_id,
+                item: ItemId::Delivery(id),
                 until,
-            } => self.snooze(name, *delivery_id, *until),
+            } => self.snooze(name, *id, *until),
         }
     }
 
@@ -409,7 +412,7 @@ impl Model {
     pub fn next_by_rule(&self, now: Micros) -> Vec<u64> {
         for (kind, days) in &self.accounts.retention {
             let before = now.plus_seconds(-i64::from(*days) * DAY);
-            let of_kind = self.items.iter().filter(|item| item.kind.as_str() == kind);
+            let of_kind = self.items.iter().filter(|item| item.kind == *kind);
             let old = of_kind.filter_map(|item| Some((item.kept_since()?, item)));
             let old = old.filter(|(since, item)| *since < before && item.erased != Erased::All);
             // Those that were answered come first.

@@ -10,10 +10,10 @@ use engine::{
     Command,
     command::{Account, Attempt, Deliver, Inbox, Wake},
 };
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use trail::{Hash, Micros};
 use uuid::Uuid;
-use wake::{Kind, NewDelivery, Status, limits};
+use wake::{Kind, NewDelivery, Status, limits, webhook::HostPattern};
 
 use super::model::Model;
 use crate::dice::Dice;
@@ -69,7 +69,7 @@ pub fn token_of(name: &str) -> SecretHash {
 
 fn allow() -> Ask {
     Ask::AllowWebhook {
-        pattern: PATTERN.to_owned(),
+        pattern: HostPattern::parse(PATTERN).expect("it is a host"),
         networks: Vec::new(),
         ca_pem: None,
     }
@@ -107,17 +107,17 @@ fn at_an_item(dice: &mut Dice, model: &Model, now: Micros) -> Inbox {
     match dice.roll(42) {
         0..26 => Inbox::Respond {
             person: person(dice),
-            delivery_id: open_item(dice, model),
+            item: ItemId::Delivery(open_item(dice, model)),
             request: request(dice),
         },
         26..34 => undo(dice, model),
         34..39 => Inbox::See {
             name: dice.pick(&PEOPLE).to_owned(),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
         },
         _ => Inbox::Snooze {
             name: dice.pick(&PEOPLE).to_owned(),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
             until: dice
                 .chance(70)
                 .then(|| now.plus_seconds(dice.roll(9000) as i64)),
@@ -192,7 +192,7 @@ fn undo(dice: &mut Dice, model: &Model) -> Inbox {
     if held.is_empty() || dice.chance(20) {
         return Inbox::Undo {
             person: person(dice),
-            delivery_id: item(dice, model),
+            item: ItemId::Delivery(item(dice, model)),
         };
     }
     let (delivery_id, hold) = dice.pick(&held);
@@ -200,15 +200,13 @@ fn undo(dice: &mut Dice, model: &Model) -> Inbox {
         true => recognised(dice, &hold.by),
         false => person(dice),
     };
-    Inbox::Undo {
-        person,
-        delivery_id,
-    }
+    let item = ItemId::Delivery(delivery_id);
+    Inbox::Undo { person, item }
 }
 
 fn request(dice: &mut Dice) -> Request {
     let verdict = dice.pick(&Verdict::ALL);
-    let has_text = verdict == Verdict::Redirected || dice.chance(30);
+    let has_text = verdict.needs_text() || dice.chance(30);
     let feedback = has_text.then(|| format!("\"because {}\"", dice.roll(1000)).into_bytes());
     Request {
         answer: Answer {
@@ -325,7 +323,7 @@ fn administer(dice: &mut Dice, model: &Model, now: Micros) -> Ask {
         },
         14..17 => allow(),
         17..19 => Ask::SetRetention {
-            kind: dice.pick(&Kind::ALL).as_str().to_owned(),
+            kind: dice.pick(&Kind::ALL),
             days: dice.pick(&[None, Some(1), Some(2), Some(7)]),
         },
         19..21 => Ask::ResumeUser { name },

@@ -21,7 +21,7 @@ pub struct Accounts {
     pub agents: BTreeSet<String>,
     pub allowed: BTreeSet<String>,
     /// Days by the name of a type.
-    pub retention: BTreeMap<String, u32>,
+    pub retention: BTreeMap<wake::Kind, u32>,
     pub rates: BTreeMap<&'static str, Rate>,
 }
 
@@ -152,9 +152,10 @@ impl Accounts {
                 self.keys.insert(new_key_id.clone(), new);
                 Ok(2)
             }
-            Command::AllowWebhook { pattern, .. } => match self.allowed.insert(pattern.clone()) {
+            Command::AllowWebhook { pattern, .. } => match self.allowed.insert(pattern.to_string())
+            {
                 true => Ok(1),
-                false => Err(Rejection::AlreadyAllowed(pattern.clone())),
+                false => Err(Rejection::AlreadyAllowed(pattern.to_string())),
             },
             Command::RemoveWebhook { pattern } => match self.allowed.remove(pattern) {
                 true => Ok(1),
@@ -162,7 +163,7 @@ impl Accounts {
             },
             Command::SetRetention { kind, days } => {
                 let before = match days {
-                    Some(days) => self.retention.insert(kind.clone(), *days),
+                    Some(days) => self.retention.insert(*kind, *days),
                     None => self.retention.remove(kind),
                 };
                 Ok(u64::from(before != *days))

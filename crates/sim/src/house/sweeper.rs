@@ -43,7 +43,7 @@ impl Sweeper {
         };
         let sweep = Sweep {
             agent_id: None,
-            statuses: vec![Status::Approved, Status::Rejected, Status::Redirected],
+            statuses: Status::answers().collect(),
             since: self.since,
             limit,
         };

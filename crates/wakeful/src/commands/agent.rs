@@ -4,10 +4,10 @@ use std::{io::Read as _, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use client::{Answer, Log, Page, Received, Reply, encode};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use uuid::Uuid;
-use wake::Status;
+use wake::{Body, Status};
 
 use crate::{
     Ending,
@@ -18,32 +18,19 @@ use crate::{
     prefix::{self, Named},
 };
 
-/// A delivery as it is sent.
-#[derive(Serialize)]
-struct Body {
-    agent_id: String,
-    provider: String,
-    r#type: String,
-    headline: String,
-    summary: String,
-    details: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details_format: Option<String>,
-    callback_webhook: Option<String>,
-    timeout_seconds: Option<i64>,
-}
-
 pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
+    let details = deliver.details.clone().map(read_details).transpose()?;
+    let delivery = match deliver.delivery(details) {
+        Ok(delivery) => delivery,
+        Err(fault) => {
+            say(&format!("wakeful: {fault}"));
+            return Ok(Ending::Refused);
+        }
+    };
     let body = Body {
-        agent_id: deliver.agent,
-        provider: deliver.provider,
-        r#type: deliver.r#type,
-        headline: deliver.headline,
-        summary: deliver.summary,
-        details: deliver.details.map(read_details).transpose()?,
-        details_format: deliver.details_format,
-        callback_webhook: deliver.webhook,
-        timeout_seconds: deliver.timeout,
+        agent_id: &deliver.agent,
+        provider: &deliver.provider,
+        delivery: &delivery,
     };
     let mut log = open_log()?;
     let connection = connect(place, As::Agent).await?;
@@ -70,7 +57,7 @@ pub async fn deliver(place: &Place, deliver: Deliver) -> Result<Ending> {
     };
     let received: Received = read(&reply)?;
     let id = received.delivery_id.to_string();
-    log.delivered(&received, &body, body.timeout_seconds)
+    log.delivered(&received, &body, delivery.timeout_seconds)
         .with_context(|| format!("delivered as {id}, but could not keep the log"))?;
     match place.json {
         true => print_body(&reply.body),

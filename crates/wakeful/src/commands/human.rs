@@ -3,12 +3,17 @@
 use anyhow::{Context as _, Result};
 use client::{Reply, encode};
 use engine::Clock;
-use serde::{Deserialize, Serialize};
+use inbox::{
+    Verdict,
+    answer::Given,
+    view::{Answered, Content, Listed, Page, Whole},
+};
 use serde_json::{
-    Value, json,
+    json,
     value::{RawValue, to_raw_value},
 };
 use trail::Micros;
+use wake::Status;
 
 use crate::{
     Ending,
@@ -20,42 +25,7 @@ use crate::{
     prefix::{self, Named},
 };
 
-/// An item as the server shows it; its content only when it is shown whole.
-#[derive(Debug, Deserialize)]
-struct Item {
-    id: String,
-    agent_id: String,
-    provider: String,
-    r#type: String,
-    status: String,
-    headline: String,
-    summary: String,
-    test: bool,
-    created_at: Micros,
-    responded_at: Option<Micros>,
-    answered_by: Option<String>,
-    timeout_at: Option<Micros>,
-    timed_out: bool,
-    held: Option<Held>,
-    content_erased: bool,
-    callback_webhook: Option<String>,
-    details: Option<Box<RawValue>>,
-    feedback: Option<Box<RawValue>>,
-    edited_content: Option<Box<RawValue>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Held {
-    by: String,
-    status: String,
-    until: Micros,
-}
-
-#[derive(Debug, Deserialize)]
-struct Page {
-    items: Vec<Item>,
-    next_cursor: Option<String>,
-}
+const UNREADABLE: &str = "the server's answer cannot be read";
 
 pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
@@ -66,14 +36,11 @@ pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
         Err(ending) => return Ok(ending),
     };
     let body = reply.body.as_slice();
-    let unreadable = "the server's answer cannot be read";
     match (place.json, &inbox.id) {
         (true, _) => print_body(body),
-        (false, Some(_)) => print(&describe(
-            &serde_json::from_slice(body).context(unreadable)?,
-        )),
+        (false, Some(_)) => print(&describe(&Whole::read(body).context(UNREADABLE)?)),
         (false, None) => {
-            let page = serde_json::from_slice(body).context(unreadable)?;
+            let page = serde_json::from_slice(body).context(UNREADABLE)?;
             show_list(&page, empty(&inbox));
         }
     }
@@ -134,17 +101,18 @@ fn list_path(inbox: &Inbox) -> String {
 }
 
 /// What is special about an item, for the list.
-fn note(item: &Item) -> String {
+fn note(item: &Listed) -> String {
     let mut notes = Vec::new();
+    let is_pending = item.status == Status::Pending;
     if item.test {
         notes.push("test".to_owned());
     }
     match &item.held {
         Some(held) => notes.push(format!("held by {}", line(&held.by))),
-        None if item.status != "pending" => notes.push(line(&item.status)),
+        None if !is_pending => notes.push(item.status.as_str().to_owned()),
         None => {}
     }
-    if item.timed_out && item.status == "pending" {
+    if item.timed_out && is_pending {
         notes.push("agent moved on".to_owned());
     }
     notes.join(", ")
@@ -152,13 +120,13 @@ fn note(item: &Item) -> String {
 
 fn show_list(page: &Page, empty: &str) {
     let now = Clock::system().now();
-    let row = |item: &Item| Row {
+    let row = |item: &Listed| Row {
         age: age(item.created_at, now),
-        kind: line(&item.r#type),
+        kind: item.r#type.as_str().to_owned(),
         agent: line(&item.agent_id),
         note: note(item),
         headline: line(&item.headline),
-        id: line(&item.id),
+        id: item.id.to_string(),
     };
     let rows: Vec<Row> = page.items.iter().map(row).collect();
     match (rows.is_empty(), &page.next_cursor) {
@@ -174,92 +142,115 @@ fn show_list(page: &Page, empty: &str) {
     }
 }
 
-/// One item, whole, for a person to read.
-fn describe(item: &Item) -> String {
-    let mark = if item.test { " (test)" } else { "" };
-    let status = match &item.held {
-        None => line(&item.status),
+/// One item, whole, for a person to read. Every field is either said or left out
+/// on purpose.
+fn describe(item: &Whole) -> String {
+    let Listed {
+        id: _,
+        agent_id,
+        provider,
+        r#type,
+        status,
+        headline,
+        summary,
+        test,
+        created_at,
+        responded_at,
+        answered_by,
+        timeout_at,
+        timed_out,
+        held,
+        content_erased,
+        position: _,
+    } = &item.listed;
+    let Content {
+        details,
+        details_format: _,
+        shown_format: _,
+        callback_webhook,
+        feedback,
+        edited_content,
+    } = &item.content;
+    let mark = if *test { " (test)" } else { "" };
+    let status = match held {
+        None => status.as_str().to_owned(),
         Some(held) => format!(
             "{}: {} answers {}, which can be undone until {}",
-            line(&item.status),
+            status.as_str(),
             line(&held.by),
-            line(&held.status),
+            held.status.as_str(),
             held.until
         ),
     };
-    let waits = match item.timed_out {
+    let waits = match timed_out {
         true => "agent moved on",
         false => "agent waits until",
     };
-    let moment = |moment: Option<Micros>| moment.map(|moment| moment.to_string());
-    let from = format!("{} ({})", line(&item.agent_id), line(&item.provider));
+    let moment = |moment: &Option<Micros>| moment.map(|moment| moment.to_string());
+    let from = format!("{} ({})", line(agent_id), line(provider));
     let rows: Vec<[String; 2]> = [
         ("from", Some(from)),
-        ("type", Some(format!("{}{mark}", line(&item.r#type)))),
-        ("delivered", Some(item.created_at.to_string())),
+        ("type", Some(format!("{}{mark}", r#type.as_str()))),
+        ("delivered", Some(created_at.to_string())),
         ("status", Some(status)),
-        (waits, moment(item.timeout_at)),
-        ("answered by", item.answered_by.as_deref().map(line)),
-        ("answered", moment(item.responded_at)),
-        ("callback", item.callback_webhook.as_deref().map(line)),
+        (waits, moment(timeout_at)),
+        ("answered by", answered_by.as_deref().map(line)),
+        ("answered", moment(responded_at)),
+        ("callback", callback_webhook.as_deref().map(line)),
     ]
     .into_iter()
     .filter_map(|(label, value)| Some([label.to_owned(), value?]))
     .collect();
-    let mut text = vec![line(&item.headline), line(&item.summary), String::new()];
+    let mut text = vec![line(headline), line(summary), String::new()];
     text.extend(
         list::align(&rows)
             .iter()
             .map(|row| row.trim_end().to_owned()),
     );
     for (label, written) in [
-        ("details", &item.details),
-        ("feedback", &item.feedback),
-        ("edited content", &item.edited_content),
+        ("details", details),
+        ("feedback", feedback),
+        ("edited content", edited_content),
     ] {
         if let Some(written) = written {
             text.push(format!("\n{label}:\n{}", output::content(written)));
         }
     }
-    if item.content_erased {
+    if *content_erased {
         text.push("\nContent of it was erased.".to_owned());
     }
     text.join("\n")
 }
 
 pub async fn respond(place: &Place, respond: Respond) -> Result<Ending> {
-    #[derive(Serialize)]
-    struct Answer {
-        status: String,
-        feedback: Option<String>,
-        edited_content: Option<Box<RawValue>>,
-        hold_seconds: i64,
-    }
     let edited = respond.edited.as_deref();
     let edited = edited.map(|text| content::read("--edited", text));
-    let body = to_raw_value(&Answer {
-        status: respond.status,
+    let body = to_raw_value(&Given {
+        status: Verdict::parse(&respond.status).context("no such answer")?,
         feedback: respond.feedback,
         edited_content: edited.transpose()?,
         hold_seconds: respond.hold,
     })?;
-    decide(place, &respond.id, "respond", Some(&body), |value| {
-        let field = |name: &str| line(value[name].as_str().unwrap_or("-"));
-        let status = field("status");
-        match value["held_until"].as_str() {
-            Some(until) => say(&format!(
-                "{status}. Final at {}; until then: wakeful undo {}",
-                line(until),
-                field("delivery_id")
-            )),
-            None => say(&format!("{status}.")),
-        }
+    decide(place, &respond.id, "respond", Some(&body), |body| {
+        let answered: Answered = serde_json::from_slice(body).context(UNREADABLE)?;
+        let (status, item) = (answered.status.as_str(), answered.item);
+        say(&match answered.held_until {
+            Some(until) => {
+                format!("{status}. Final at {until}; until then: wakeful undo {item}")
+            }
+            None => format!("{status}."),
+        });
+        Ok(())
     })
     .await
 }
 
 pub async fn undo(place: &Place, id: &str) -> Result<Ending> {
-    decide(place, id, "undo", None, |_| say("Taken back.")).await
+    let show = |_: &[u8]| {
+        say("Taken back.");
+        Ok(())
+    };
+    decide(place, id, "undo", None, show).await
 }
 
 /// Changes the answer of the item that `id` names, or that begins with it.
@@ -268,7 +259,7 @@ async fn decide(
     id: &str,
     what: &str,
     body: Option<&RawValue>,
-    show: impl FnOnce(&Value),
+    show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Ending> {
     let connection = connect(place, As::Human).await?;
     let body = body.map(|body| body.get().as_bytes().to_vec());
@@ -286,13 +277,12 @@ async fn decide(
     match reply? {
         Err(ending) => Ok(ending),
         Ok((named, reply)) => {
-            let value = reply.json();
             match place.json {
-                true if value.is_null() => print_json(&json!({ "done": true })),
+                true if reply.body.is_empty() => print_json(&json!({ "done": true })),
                 true => print_body(&reply.body),
                 false => {
                     named.say();
-                    show(&value);
+                    show(&reply.body)?;
                 }
             }
             Ok(Ending::Done)
@@ -302,19 +292,21 @@ async fn decide(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
-    fn item(more: Value) -> Item {
+    fn item(more: Value) -> Whole {
         let mut item = json!({
             "id": "c7c0b633-bccf-4b8b-95ba-ccfc89a6051f", "agent_id": "a", "provider": "claude",
             "type": "question", "status": "pending", "headline": "Two fit", "summary": "Which?",
             "test": false, "created_at": "2026-11-15T22:00:00Z", "timed_out": false,
-            "timeout_at": "2026-11-15T23:00:00Z", "content_erased": false
+            "timeout_at": "2026-11-15T23:00:00Z", "content_erased": false, "position": 0
         });
         for (name, value) in more.as_object().unwrap() {
             item[name] = value.clone();
         }
-        serde_json::from_value(item).unwrap()
+        Whole::read(item.to_string().as_bytes()).unwrap()
     }
 
     #[test]
@@ -342,7 +334,7 @@ mod tests {
             let item = item(more);
             let text = describe(&item);
             assert!(text.contains(shown), "{shown} in {text}");
-            assert_eq!(note(&item), noted);
+            assert_eq!(note(&item.listed), noted);
         }
     }
 }

@@ -7,7 +7,7 @@ use engine::{
     command::{Deliver, Inbox, Wake},
 };
 use futures_util::future::try_join_all;
-use inbox::{Answer, Person, Request, Verdict, event::Channel};
+use inbox::{Answer, ItemId, Person, Request, Verdict, event::Channel};
 use wake::NewDelivery;
 
 use crate::{
@@ -39,18 +39,17 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
         // All of them at once, so that they share commits.
         let delivered = (0..many).map(|_| {
             let delivery = NewDelivery {
-                agent_id: preload.agent.clone(),
                 provider: "bench".to_owned(),
-                kind: wake::Kind::Output,
-                headline: "Quarterly figures are ready for review".to_owned(),
-                summary: "Collected the figures of all regions and compared them.".to_owned(),
                 details: Some(
                     br#"{"region":"north","rows":4200,"note":"Preloaded before the measurement."}"#
                         .to_vec(),
                 ),
-                details_format: None,
-                callback_webhook: None,
-                timeout_seconds: None,
+                ..NewDelivery::new(
+                    &preload.agent,
+                    wake::Kind::Output,
+                    "Quarterly figures are ready for review",
+                    "Collected the figures of all regions and compared them.",
+                )
             };
             engine.submit(Wake::Deliver(Deliver {
                 key_id: key.key_id.clone(),
@@ -76,7 +75,7 @@ pub async fn preload(place: &Place, preload: Preload) -> Result<Ending> {
                 };
                 engine.submit(Inbox::Respond {
                     person,
-                    delivery_id,
+                    item: ItemId::Delivery(delivery_id),
                     request: Request {
                         answer,
                         hold_seconds: 0,

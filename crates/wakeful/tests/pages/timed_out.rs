@@ -45,16 +45,11 @@ async fn delivered_ten_minutes_ago(house: &House, details: &[Option<&str>]) -> V
     }
     let mut ids = Vec::new();
     for details in details {
+        let kind = wake::Kind::Question;
         let delivery = wake::NewDelivery {
-            agent_id: "writer".to_owned(),
-            provider: "p".to_owned(),
-            kind: wake::Kind::Question,
-            headline: "Which?".to_owned(),
-            summary: "One of two.".to_owned(),
             details: details.map(|details| json!(details).to_string().into_bytes()),
-            details_format: None,
-            callback_webhook: None,
             timeout_seconds: Some(60),
+            ..wake::NewDelivery::new("writer", kind, "Which?", "One of two.")
         };
         let deliver = Deliver {
             key_id: "k".to_owned(),

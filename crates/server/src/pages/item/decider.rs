@@ -1,0 +1,72 @@
+//! Who answers at a page, what they are told if their answer is not taken, and
+//! how they undo one that is held.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Redirect, Response},
+};
+use engine::{Refusal, command::Inbox};
+use inbox::{Person, Rejection};
+use trail::Micros;
+
+use crate::{
+    App, Problem,
+    auth::Decider,
+    pages::{form::SignedForm, layout::notice, session::Signed, when::span},
+    path::{Path, item_id},
+};
+
+use super::{Draft, again};
+
+/// The person who sent a form to this path, if they may answer.
+pub fn person(app: &App, signed: &Signed, path: &str) -> Result<Person, Problem> {
+    let Decider(person) = Decider::at_page(app, signed, format!("POST {path}"))?;
+    Ok(person)
+}
+
+pub fn not_yours(problem: Problem) -> Response {
+    notice(problem.status(), "Not yours to answer", problem.detail())
+}
+
+/// A refusal, for the one who is refused.
+pub fn refusal_in_words(app: &App, signed: &Signed, refusal: &Refusal) -> String {
+    let now = app.shared().clock.now();
+    let seconds = |from: Micros, to: Micros| span((to.0 - from.0).max(0) / Micros::SECOND);
+    match refusal {
+        Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, at }) => {
+            let (verdict, ago) = (verdict.as_str(), seconds(*at, now));
+            match *by == signed.user.name {
+                true => format!("You {verdict} this; it has been final for {ago}."),
+                false => format!(
+                    "Your answer was not taken: {by} {verdict} this, and it has been final for {ago}."
+                ),
+            }
+        }
+        Refusal::Inbox(Rejection::HeldByAnother { by, verdict, until }) => {
+            let (verdict, until) = (verdict.as_str(), seconds(now, *until));
+            format!(
+                "Your answer was not taken: {by} {verdict} this just now. That becomes final in {until}."
+            )
+        }
+        refusal => refusal.to_string(),
+    }
+}
+
+pub async fn undo(
+    State(app): State<App>,
+    Path(id): Path,
+    SignedForm { signed, form }: SignedForm,
+) -> Result<Response, Response> {
+    let person = person(&app, &signed, &format!("/items/{id}/undo")).map_err(not_yours)?;
+    let item = item_id(&id).map_err(IntoResponse::into_response)?;
+    match app.engine.submit(Inbox::Undo { person, item }).await {
+        Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
+        Err(refusal) => {
+            let draft = Draft::fault(&form, refusal_in_words(&app, &signed, &refusal));
+            let status = Problem::from(refusal).status();
+            again(&app, &signed, &id, status, &draft)
+                .await
+                .map_err(IntoResponse::into_response)
+        }
+    }
+}
