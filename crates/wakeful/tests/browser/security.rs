@@ -82,7 +82,7 @@ fn no_page_and_no_form_is_left_out_of_these_tests() {
         let leads_away = [
             "get(item::back_to)",
             "get(inbox::onward)",
-            "get(answer::to_inbox)",
+            "get(item::to_inbox)",
         ];
         let leads_away = leads_away.iter().any(|away| route.contains(away));
         if route.contains("get(") && !leads_away {
