@@ -17,6 +17,16 @@ pub fn all() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = serde_json::from_str(include_str!("schemas.json"))
         .expect("schemas.json is part of this program and is an object");
     let words = |words: &[&str]| json!({ "type": "string", "enum": words });
+    // Beside the words and not beside their schema: programs that draw examples
+    // would take nothing every second time.
+    let or_null = |words: &[&str]| {
+        let mut words = json!(words);
+        words
+            .as_array_mut()
+            .into_iter()
+            .for_each(|words| words.push(Value::Null));
+        json!({ "type": ["string", "null"], "enum": words })
+    };
     schemas.extend([
         ("Type".to_owned(), words(&Kind::ALL.map(Kind::as_str))),
         ("Status".to_owned(), words(&Status::ALL.map(Status::as_str))),
@@ -32,6 +42,14 @@ pub fn all() -> Map<String, Value> {
         (
             "UserState".to_owned(),
             words(&UserState::ALL.map(UserState::as_str)),
+        ),
+        (
+            "RoleOrNull".to_owned(),
+            or_null(&Role::ALL.map(Role::as_str)),
+        ),
+        (
+            "UserStateOrNull".to_owned(),
+            or_null(&UserState::ALL.map(UserState::as_str)),
         ),
     ]);
     schemas.extend(of_wake());

@@ -24,12 +24,15 @@ pub struct StreamRow {
     pub last: Option<u64>,
 }
 
+/// How many statuses a delivery can have. Codes of rows are below it.
+pub const STATUSES: usize = 4;
+
 /// The lanes of an agent's deliveries, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LanesRow {
     /// The number of the agent's stream.
     pub stream: u64,
-    pub by_status: [LaneRow; 4],
+    pub by_status: [LaneRow; STATUSES],
 }
 
 /// How many deliveries have one status, and the number that the next one gets.

@@ -167,6 +167,45 @@ async fn a_store_of_another_key_is_refused_and_a_changed_proof_made_anew() {
     ));
 }
 
+/// A copy of data that the version before wrote, in which a request was repeated.
+fn data_of_the_version_before() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../wakeful/tests/fixtures/schema-7/wakeful.db"
+    );
+    std::fs::copy(fixture, directory.path().join("wakeful.db")).unwrap();
+    directory
+}
+
+fn repeats(directory: &Path) -> i64 {
+    let count = "SELECT count(*) FROM idempotency";
+    database(directory)
+        .query_row(count, [], |row| row.get(0))
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_older_store_of_another_key_is_refused_and_left_as_it_is() {
+    let directory = data_of_the_version_before();
+    let before = std::fs::read(directory.path().join("wakeful.db")).unwrap();
+    let other = open(&directory.path().into(), &RowSeal::new(&[8; 32])).await;
+    assert!(matches!(other, Err(Error::OtherSeal)), "{other:?}");
+    drop(other);
+    assert!(std::fs::read(directory.path().join("wakeful.db")).unwrap() == before);
+}
+
+#[tokio::test]
+async fn a_copy_of_an_older_store_that_is_sealed_anew_loses_no_row() {
+    let directory = data_of_the_version_before();
+    let before = repeats(directory.path());
+    assert!(before > 0);
+    let key = RowSeal::new(&[8; 32]);
+    reseal(&directory.path().into(), &key).unwrap();
+    assert_eq!(repeats(directory.path()), before);
+    assert!(open(&directory.path().into(), &key).await.is_ok());
+}
+
 #[tokio::test]
 async fn code_in_the_database_is_removed_and_another_table_is_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -12,6 +12,8 @@ pub fn kind(code: u8) -> wake::Kind {
         .unwrap_or(wake::Kind::Update)
 }
 
+const _: () = assert!(wake::Status::ALL.len() == store::STATUSES);
+
 pub fn status_code(status: wake::Status) -> u8 {
     status as u8
 }

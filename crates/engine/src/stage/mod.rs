@@ -97,6 +97,13 @@ impl<'a> Stage<'a> {
             debug_assert!(core.agents.stream(agent_id).is_none(), "it was not loaded");
             Arc::make_mut(&mut core.agents).insert(placed.stream, agent_id);
         }
+        // Lanes that were not loaded would begin at nothing. The batch fails rather
+        // than forget how much there is.
+        let has_lanes = placed.begins || core.lanes.contains_key(&placed.stream);
+        if matches!(stream, Stream::Agent(_)) && !has_lanes {
+            debug_assert!(has_lanes, "the lanes of an agent were not asked for");
+            return Err(Unsealed);
+        }
         let at = At {
             stream,
             stream_no: placed.stream,

@@ -110,3 +110,36 @@ async fn every_row_that_is_removed_is_named_and_no_start_builds_on_what_is_left(
         wrong.join("\n")
     );
 }
+
+#[tokio::test]
+async fn an_agent_whose_stream_and_lanes_are_both_gone_is_missed_at_start() {
+    let filled = filled::data().await;
+    let streams: Vec<i64> = {
+        let data = Data::open(filled.path());
+        let mut find = data
+            .0
+            .prepare("SELECT DISTINCT stream FROM deliveries")
+            .unwrap();
+        let rows = find.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    assert!(!streams.is_empty());
+    for stream in streams {
+        let copy = filled.copy();
+        let data = Data::open(copy.path());
+        data.0
+            .execute("DELETE FROM lanes WHERE stream = ?1", [stream])
+            .unwrap();
+        data.0
+            .execute("DELETE FROM streams WHERE no = ?1", [stream])
+            .unwrap();
+        drop(data);
+        let said = start(copy.path()).await.unwrap_err();
+        assert!(
+            said.contains("streams") && said.contains("`wakeful trail rebuild`"),
+            "{said}"
+        );
+        mend(copy.path()).await.unwrap();
+        verify(copy.path()).await.unwrap();
+    }
+}

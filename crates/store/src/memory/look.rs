@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::HashMap};
 use super::data::Data;
 use crate::{
     AnswerRow, DeliveryRow, Due, EntryQuery, EntryRow, ErasableQuery, Erased, InboxFilter,
-    InboxPage, InboxQuery, LaneRow, LogEnd, Since, StreamQuery, SweepPage, SweepQuery,
+    InboxPage, InboxQuery, LaneRow, LogEnd, STATUSES, Since, StreamQuery, SweepPage, SweepQuery,
 };
 use trail::{
     Hash, Micros,
@@ -182,7 +182,11 @@ impl Data {
     }
 
     /// A number of each stream that has one other than 0.
-    pub fn kept(&self, streams: &[u64], of: impl Fn(&[LaneRow; 4]) -> u64) -> HashMap<u64, u64> {
+    pub fn kept(
+        &self,
+        streams: &[u64],
+        of: impl Fn(&[LaneRow; STATUSES]) -> u64,
+    ) -> HashMap<u64, u64> {
         let rows = streams.iter().filter_map(|no| self.lanes.get(no));
         let kept = rows.map(|row| (row.stream, of(&row.by_status)));
         kept.filter(|(_, number)| *number > 0).collect()

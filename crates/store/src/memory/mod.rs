@@ -345,7 +345,8 @@ impl Store for Memory {
     }
 
     async fn deliveries(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
-        let all = |lanes: &[crate::LaneRow; 4]| lanes.iter().map(|lane| lane.count).sum();
+        let all =
+            |lanes: &[crate::LaneRow; crate::STATUSES]| lanes.iter().map(|lane| lane.count).sum();
         Ok(self.data().kept(&streams, all))
     }
 

@@ -56,6 +56,12 @@ pub fn restore(
 pub fn reseal(directory: &Path, seal: &RowSeal, all: bool) -> Result<()> {
     let mut connection = Connection::open(directory.join(FILE)).map_err(failed)?;
     sealed::register(&connection, Some(seal.clone())).map_err(failed)?;
+    if schema::is_older_and_sealed(&connection)? {
+        // Or a step that takes over only what carries our codes would take nothing.
+        let transaction = connection.transaction().map_err(failed)?;
+        sealed::seal_kept(&transaction, seal).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
     schema::migrate(&mut connection, seal)?;
     let transaction = connection.transaction().map_err(failed)?;
     match all {

@@ -53,10 +53,17 @@ pub fn start(connection: &Connection) -> Result<()> {
 const HEADLESS: &str = "head: there is none, and nothing else says what was signed; \
     restore a backup with `wakeful restore`";
 
-/// Every agent has lanes, and the last entry has a stream: two look-ups more. The
-/// streams of people are the engine's to miss; others are not counted, because
-/// there may be many more of them than there are agents and people.
-const LOST_STREAM: &str = "SELECT 1 FROM (SELECT stream FROM lanes
+/// Every agent has lanes, every delivery has an agent, and the last entry has a
+/// stream: a few look-ups for each agent. The streams of people are the engine's to
+/// miss; others are not counted, because there may be many more of them than there
+/// are agents and people.
+const LOST_STREAM: &str = "
+    WITH RECURSIVE delivered (stream) AS (
+        SELECT min(stream) FROM deliveries
+        UNION ALL SELECT (SELECT min(stream) FROM deliveries WHERE stream > before.stream)
+            FROM delivered before WHERE before.stream IS NOT NULL)
+    SELECT 1 FROM (SELECT stream FROM lanes
+        UNION ALL SELECT stream FROM delivered WHERE stream IS NOT NULL
         UNION ALL SELECT * FROM (SELECT stream FROM entries ORDER BY position DESC LIMIT 1)) s
     WHERE NOT EXISTS (SELECT 1 FROM streams WHERE no = s.stream)";
 
@@ -113,12 +120,12 @@ pub fn remove_foreign_code(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a database whose tables are not ours, or whose rows were sealed with
-/// another key.
+/// Refuses a database whose tables are not those of its version, or whose rows
+/// were sealed with another key.
 pub fn refuse_foreign(connection: &Connection) -> Result<()> {
     let (found, expected) = (
         schema::objects(connection).map_err(failed)?,
-        schema::expected()?,
+        schema::expected_of(connection)?,
     );
     if let Some(what) = different_object(&found, &expected) {
         return Err(Error::Damaged(format!(

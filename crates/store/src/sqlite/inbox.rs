@@ -10,12 +10,12 @@
 use rusqlite::{Connection, params};
 
 use crate::{
-    Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery, RowSeal,
+    Aside, DeliveryRow, InboxFilter, InboxPage, InboxQuery, RowSeal, STATUSES,
     sqlite::{is_unreadable, records, sealed, search},
 };
 
 const LOOKED_AT: usize = 2000;
-const ALL: [u8; 4] = [0, 1, 2, 3];
+const ALL: [u8; STATUSES] = [0, 1, 2, 3];
 
 /// A row's place in the page order (when it changed, or in a search its number),
 /// and its number.

@@ -147,6 +147,10 @@ impl Sqlite {
             ))
             .map_err(failed)?;
         check::remove_foreign_code(&connection)?;
+        // A step may seal rows anew, and would then take another key for ours.
+        if schema::is_older_and_sealed(&connection)? {
+            check::refuse_foreign(&connection)?;
+        }
         let migrated = schema::migrate(&mut connection, seal)?;
         check::refuse_foreign(&connection)?;
         check::put_back_boundaries(&mut connection).map_err(failed)?;

@@ -396,6 +396,11 @@ pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
     Ok((1..SEALED_VERSION).contains(&found))
 }
 
+/// Whether steps are due to a database whose rows carry codes already.
+pub fn is_older_and_sealed(connection: &Connection) -> Result<bool> {
+    Ok((SEALED_VERSION..STEPS.len() as i64).contains(&version(connection).map_err(failed)?))
+}
+
 /// Whether the rows of this database carry codes.
 pub fn is_sealed(connection: &Connection) -> Result<bool> {
     Ok(version(connection).map_err(failed)? >= SEALED_VERSION)
@@ -412,11 +417,6 @@ pub fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)
     let mut find = connection.prepare(own)?;
     let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
-}
-
-/// The same of a database that has just been made.
-pub fn expected() -> Result<Vec<(String, String)>> {
-    expected_after(STEPS)
 }
 
 /// The same of one that was just made in the version that this one says it has.

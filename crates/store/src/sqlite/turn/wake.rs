@@ -6,7 +6,7 @@ use rusqlite::{
 };
 
 use crate::{
-    CallbackRow, DeliveryRow, LaneRow, LanesRow, RowSeal,
+    CallbackRow, DeliveryRow, LaneRow, LanesRow, RowSeal, STATUSES,
     batch::wake::{Batch, Loaded, Needs},
     sqlite::{
         ids::{self, Ids},
@@ -59,15 +59,18 @@ pub fn load(
 }
 
 /// The lanes of a stream, by status.
-pub fn lanes(connection: &Connection, stream: u64) -> rusqlite::Result<Option<[LaneRow; 4]>> {
+pub fn lanes(
+    connection: &Connection,
+    stream: u64,
+) -> rusqlite::Result<Option<[LaneRow; STATUSES]>> {
     connection
         .prepare_cached("SELECT numbers FROM lanes WHERE stream = ?1")?
         .query_row([stream as i64], |row| Ok(read_lanes(row.get_ref(0)?)?))
         .optional()
 }
 
-/// Four pairs of numbers, big-endian.
-fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
+/// A pair of numbers for each status, big-endian; none for one that came later.
+fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; STATUSES]> {
     let bytes = value.as_blob()?;
     let number = |index: usize| {
         let at = bytes
@@ -81,8 +84,8 @@ fn read_lanes(value: ValueRef<'_>) -> FromSqlResult<[LaneRow; 4]> {
     }))
 }
 
-fn write_lanes(lanes: &[LaneRow; 4]) -> [u8; 64] {
-    let mut bytes = [0; 64];
+fn write_lanes(lanes: &[LaneRow; STATUSES]) -> [u8; 16 * STATUSES] {
+    let mut bytes = [0; 16 * STATUSES];
     let numbers = lanes.iter().flat_map(|lane| [lane.count, lane.next_no]);
     for (room, number) in bytes.chunks_exact_mut(8).zip(numbers) {
         room.copy_from_slice(&number.to_be_bytes());
