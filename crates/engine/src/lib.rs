@@ -173,6 +173,12 @@ impl Engine {
         }
     }
 
+    /// Whether the writer is there. If it ended without being asked to, nothing is
+    /// written any more.
+    pub fn is_running(&self) -> bool {
+        !self.queue.is_closed()
+    }
+
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

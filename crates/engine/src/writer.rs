@@ -340,6 +340,8 @@ impl Writer {
 
     /// Loads the last durable state, which another process may have written.
     async fn load(&mut self) -> Result<(), StartFault> {
+        // As at a start: what failed may have been changed by someone else.
+        self.shared.store.check_start().await?;
         let core = Core::load(self.shared.store.as_ref()).await?;
         self.shared.clock.resume(core.log.last_time);
         self.core = Some(core);

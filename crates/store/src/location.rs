@@ -36,6 +36,8 @@ pub enum UnknownStore {
     Scheme(String),
     #[error("the name of the store has no path; write {KNOWN}")]
     NoPath,
+    #[error("a database in a directory is on no host; write {KNOWN}")]
+    Host,
 }
 
 impl From<&Path> for Location {
@@ -49,7 +51,11 @@ impl FromStr for Location {
 
     fn from_str(name: &str) -> std::result::Result<Location, UnknownStore> {
         let path = match name.split_once(':') {
-            Some(("sqlite", rest)) => rest.strip_prefix("//").unwrap_or(rest),
+            // After two slashes a host would follow, and a file has none.
+            Some(("sqlite", rest)) => match rest.strip_prefix("//") {
+                Some(path) if !path.starts_with('/') => return Err(UnknownStore::Host),
+                path => path.unwrap_or(rest),
+            },
             Some((scheme, _)) if is_scheme(scheme) => {
                 return Err(UnknownStore::Scheme(scheme.to_owned()));
             }
@@ -165,7 +171,10 @@ mod tests {
             assert_eq!(refused, UnknownStore::Scheme(scheme));
             assert!(refused.to_string().contains("sqlite:/path"), "{refused}");
         }
-        for name in ["", "sqlite:", "sqlite://"] {
+        for name in ["sqlite://", "sqlite://host/data"] {
+            assert_eq!(name.parse::<Location>(), Err(UnknownStore::Host), "{name}");
+        }
+        for name in ["", "sqlite:"] {
             assert_eq!(
                 name.parse::<Location>(),
                 Err(UnknownStore::NoPath),

@@ -113,6 +113,11 @@ async fn a_changed_row_is_passed_over_and_its_neighbour_is_not() {
         .unwrap();
     let left = loaded(store.as_ref()).await;
     assert_eq!(counts(&left), [1, 1, 1, 2]);
+    // Nor is one that cannot be read, and it is in nobody else's way.
+    database(directory.path())
+        .execute_batch("UPDATE idempotency SET status = 'abc', body = 'x' WHERE key_id = 'ann'")
+        .unwrap();
+    assert_eq!(counts(&loaded(store.as_ref()).await), [1, 1, 1, 2]);
     assert!(left.kept.buckets.contains_key("bob") && left.wake.callbacks.contains_key(&2));
     assert!(store.snoozed("ann", Micros(1), 9).await.unwrap().is_empty());
     assert_eq!(store.callbacks_due(Micros(9), 9).await.unwrap().len(), 1);

@@ -198,7 +198,12 @@ impl Connection {
         }
     }
 
-    /// One request; a refusal is explained on standard error.
+    /// One request for a text; a refusal is explained on standard error.
+    pub async fn text(&self, path: &str) -> Result<std::result::Result<Reply, Ending>> {
+        explain(self.request("GET", path, &[], None).await?)
+    }
+
+    /// One request to the API; a refusal is explained on standard error.
     pub async fn call(
         &self,
         method: &str,
@@ -206,6 +211,12 @@ impl Connection {
         body: Option<Vec<u8>>,
     ) -> Result<std::result::Result<Reply, Ending>> {
         let reply = self.request(method, path, &[], body).await?;
+        if reply.is_success() && !is_of_the_api(&reply) {
+            bail!(
+                "nothing is known to have happened: the answer is not Wakeful's. Check the \
+                 address, and whether something on the way answers in the server's place"
+            );
+        }
         explain(reply)
     }
 
@@ -214,6 +225,15 @@ impl Connection {
         if let Connection::Here { engine, .. } = self {
             engine.stop().await;
         }
+    }
+}
+
+/// Whether an answer may be the API's: JSON, or nothing at all and said to be so. A
+/// page that asks to sign in to a network is neither.
+fn is_of_the_api(reply: &Reply) -> bool {
+    match reply.body.trim_ascii() {
+        b"" => reply.status == 204,
+        body => serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok(),
     }
 }
 

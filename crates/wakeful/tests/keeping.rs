@@ -892,17 +892,25 @@ async fn what_does_not_verify_is_not_restored_and_leaves_the_place_as_it_was() {
     let elsewhere = tempfile::tempdir().unwrap();
     let path = |name: &str| elsewhere.path().join(name).to_str().unwrap().to_owned();
     house.json(&["backup", &path("good.db")]);
+    house.json(&["backup", "--with-keys", &path("changed-with-keys.db")]);
     house.stop();
     fs::write(path("junk.db"), "this is no database").unwrap();
     fs::write(path("empty.db"), "").unwrap();
     fs::copy(path("good.db"), path("changed.db")).unwrap();
-    let database = rusqlite::Connection::open(path("changed.db")).unwrap();
-    let change = "UPDATE entries SET facts = replace(facts, 'approved', 'rejected')";
-    database.execute(change, []).unwrap();
-    drop(database);
+    for changed in ["changed.db", "changed-with-keys.db"] {
+        let database = rusqlite::Connection::open(path(changed)).unwrap();
+        let change = "UPDATE entries SET facts = replace(facts, 'approved', 'rejected')";
+        database.execute(change, []).unwrap();
+    }
 
     let restored = House::empty();
-    for bad in ["junk.db", "empty.db", "changed.db", "absent.db"] {
+    for bad in [
+        "junk.db",
+        "empty.db",
+        "changed.db",
+        "changed-with-keys.db",
+        "absent.db",
+    ] {
         let output = restored.command(&["restore", &path(bad)], &[]);
         assert!(!output.status.success(), "{bad}: {output:?}");
         let left: Vec<_> = fs::read_dir(restored.data())
@@ -917,6 +925,31 @@ async fn what_does_not_verify_is_not_restored_and_leaves_the_place_as_it_was() {
     fs::write(restored.data().join("restoring/wakeful.db"), "half").unwrap();
     restored.json(&["restore", &path("good.db")]);
     restored.verify();
+}
+
+#[tokio::test]
+async fn a_backup_is_in_the_file_that_was_named_whatever_its_name() {
+    let (house, _) = House::start().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["file:b.db", "file:b.db?mode=memory", "-c.db", "d e%20.db"] {
+        let output = Process::new(harness::WAKEFUL)
+            .current_dir(elsewhere.path())
+            .args(["backup", "--with-keys", "--data"])
+            .arg(house.data())
+            .args(["--", name])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        let files: Vec<_> = fs::read_dir(elsewhere.path()).unwrap().collect();
+        let [Ok(file)] = files.as_slice() else {
+            panic!("{name}: {files:?}");
+        };
+        assert_eq!(file.file_name(), name);
+        let restored = House::empty();
+        restored.json(&["restore", file.path().to_str().unwrap()]);
+        restored.verify();
+        fs::remove_file(file.path()).unwrap();
+    }
 }
 
 #[tokio::test]

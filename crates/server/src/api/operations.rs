@@ -15,7 +15,7 @@ pub async fn healthz() -> &'static str {
 
 /// It can do its work: what it reads and what it writes.
 pub async fn readyz(State(app): State<App>) -> Response {
-    let degraded = app.shared().health.is_degraded();
+    let degraded = app.shared().health.is_degraded() || !app.engine.is_running();
     match app.shared().store.head().await {
         Ok(_) if !degraded => "ready\n".into_response(),
         _ => Problem::new(

@@ -20,8 +20,12 @@ pub fn copy(
     file: &Path,
     keys: &[(String, Vec<u8>)],
 ) -> rusqlite::Result<()> {
-    let path = file.to_string_lossy();
-    let copied = connection.execute("VACUUM INTO ?1", [path.as_ref()]);
+    // From the root on: SQLite reads `file:…` as an address with options.
+    let file = &absolute(file)?;
+    let path = file
+        .to_str()
+        .ok_or_else(|| unusable("the name is not UTF-8"))?;
+    let copied = connection.execute("VACUUM INTO ?1", [path]);
     if copied.is_err() {
         // Left beside a copy that failed.
         let _ = std::fs::remove_file(with_suffix(file, "-journal"));
@@ -33,6 +37,14 @@ pub fn copy(
         copied.execute(insert, params![format!("{KEYS}{name}"), key])?;
     }
     Ok(())
+}
+
+fn absolute(file: &Path) -> rusqlite::Result<std::path::PathBuf> {
+    std::path::absolute(file).map_err(|error| unusable(&error.to_string()))
+}
+
+fn unusable(why: &str) -> rusqlite::Error {
+    rusqlite::Error::InvalidPath(why.into())
 }
 
 /// Copies a backup into an empty place and takes the keys out of it.

@@ -82,7 +82,16 @@ pub async fn restore(place: &Place, file: &Path) -> Result<Ending> {
         fs::remove_dir_all(&staging).context("could not remove what an earlier try left")?;
     }
     create_private_directory(&staging)?;
+    let keys_directory = directory.join(keys::DIRECTORY);
+    let seal = keys_directory.join(keys::SEAL_KEY);
+    let had_key = seal.exists();
     let restored = restore_into(place, file, &directory, &staging).await;
+    if restored.is_err() && !had_key && seal.exists() {
+        // It came with a backup that was refused, or was made for it.
+        fs::remove_file(&seal).context("could not remove keys/seal.key of the backup")?;
+        // Unless other keys are there.
+        let _ = fs::remove_dir(&keys_directory);
+    }
     fs::remove_dir_all(&staging).context("could not remove the directory restoring")?;
     let (origin, with_keys) = restored?;
     match place.json {

@@ -78,7 +78,7 @@ async fn prompt(
     if let Some(framework) = framework {
         path.push_str(&format!("?for={}", framework.as_str()));
     }
-    let reply = connection.call("GET", &path, None).await;
+    let reply = connection.text(&path).await;
     if let (None, Ok(Ok(_))) = (&address, &reply) {
         connection.warn_of_address();
     }

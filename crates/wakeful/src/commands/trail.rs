@@ -157,12 +157,19 @@ async fn show(place: &Place, what: Asked, show: impl FnOnce(&Value)) -> Result<E
 /// with a line break that is part of it.
 async fn raw(place: &Place, path: &str, name: &str) -> Result<Ending> {
     let connection = connect(place, As::Operator).await?;
-    let reply = connection.call("GET", path, None).await;
+    let reply = connection.text(path).await;
     connection.close().await;
     match reply? {
         Err(ending) => return Ok(ending),
         Ok(reply) => {
             let text = String::from_utf8_lossy(&reply.body).into_owned();
+            let is_one = match name {
+                "key" => text.trim().parse::<VerifierKey>().is_ok(),
+                _ => Checkpoint::unsigned(&text).is_some(),
+            };
+            if !is_one {
+                bail!("the answer is no {name} of a log; check the address");
+            }
             match place.json {
                 true if name == "key" => print_json(&json!({ name: text.trim_end() })),
                 true => print_json(&json!({ name: text })),

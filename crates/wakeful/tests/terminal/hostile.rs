@@ -419,6 +419,39 @@ fn no_answer_that_is_no_json_steers_a_terminal() {
 }
 
 #[test]
+fn nothing_is_said_to_be_done_where_something_else_answers() {
+    let page: &[u8] = b"<html>Sign in to this network</html>";
+    for (status, body) in [(200, page), (200, b""), (201, page)] {
+        let address = serve(move |_, _, peer| send(peer, status, body));
+        for command in [
+            &["key", "revoke", "key_1"][..],
+            &["key", "list"],
+            &["user", "create", "bob"],
+            &["user", "list"],
+            &["webhook", "allow", "e.example"],
+            &["webhook", "remove", "e.example"],
+            &["retention", "run"],
+            &["rate", "list"],
+            &["undo", ID],
+            &["respond", ID, "approved"],
+            &["trail", "show"],
+            &["trail", "checkpoint"],
+            &["trail", "key"],
+            &["link", "status"],
+        ] {
+            let output = Command::new(WAKEFUL)
+                .args(command)
+                .args(["--server", &address])
+                .env("WAKEFUL_TOKEN", "wl_token")
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {output:?}");
+            assert_eq!(text(output.stdout), "", "{command:?}");
+        }
+    }
+}
+
+#[test]
 fn no_refusal_steers_a_terminal() {
     for status in [403, 429] {
         let body = problem().to_string();

@@ -1,6 +1,6 @@
 //! Rates, answers that are given again, secrets.
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use trail::{Hash, Micros};
 
 use crate::{
@@ -25,7 +25,7 @@ pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> 
             };
             Ok((bucket, row.get(2)?))
         });
-        if let Some(row) = unchanged("buckets", bucket.optional()?) {
+        if let Some(row) = unchanged("buckets", bucket)? {
             loaded.buckets.insert(key_id.clone(), row);
         }
     }
@@ -46,7 +46,7 @@ pub fn load(connection: &Connection, needs: &Needs) -> rusqlite::Result<Loaded> 
             };
             Ok((record, row.get(4)?))
         });
-        if let Some(row) = unchanged("idempotency", record.optional()?) {
+        if let Some(row) = unchanged("idempotency", record)? {
             loaded.idempotency.insert(pair.clone(), row);
         }
     }

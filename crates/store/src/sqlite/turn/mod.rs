@@ -14,7 +14,7 @@ use crate::{
     sqlite::{
         failed,
         ids::{self, Ids},
-        records, schema, search,
+        is_unreadable, records, schema, search,
     },
 };
 
@@ -36,17 +36,20 @@ pub fn load(
 
 /// A row that carries the right code. Another is as good as none: it was changed
 /// by someone else, and what it says is not to be acted on.
-fn unchanged<T>(table: &'static str, found: Option<(T, bool)>) -> Option<T> {
-    match found? {
-        (row, true) => Some(row),
-        (_, false) => {
-            tracing::error!(
-                table,
-                "a row was changed and is passed over; run `wakeful trail verify`"
-            );
-            None
-        }
+fn unchanged<T>(
+    table: &'static str,
+    found: rusqlite::Result<(T, bool)>,
+) -> rusqlite::Result<Option<T>> {
+    match found {
+        Ok((row, true)) => return Ok(Some(row)),
+        Err(rusqlite::Error::QueryReturnedNoRows) => return Ok(None),
+        Err(error) if !is_unreadable(&error) => return Err(error),
+        Ok((_, false)) | Err(_) => tracing::error!(
+            table,
+            "a row was changed and is passed over; run `wakeful trail verify`"
+        ),
     }
+    Ok(None)
 }
 
 pub fn append(

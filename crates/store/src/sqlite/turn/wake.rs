@@ -51,7 +51,7 @@ pub fn load(
         let callback = find.query_row([*no as i64], |row| {
             Ok((records::callback(row)?, row.get(records::CALLBACK_COLUMNS)?))
         });
-        if let Some(row) = unchanged("callbacks", callback.optional()?) {
+        if let Some(row) = unchanged("callbacks", callback)? {
             loaded.callbacks.insert(*no, row);
         }
     }
