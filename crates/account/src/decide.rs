@@ -134,11 +134,11 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
                 test: old.test,
                 usual_rate: old.usual_rate.then_some(true),
             };
-            let expires_at = old
-                .expires_at
-                .map_or(*old_expires_at, |at| at.min(*old_expires_at));
+            if old.expires_at.is_some_and(|at| at < *old_expires_at) {
+                return Err(Rejection::KeyEndsSooner(key_id.clone()));
+            }
             let expiry = KeyExpirySet {
-                expires_at,
+                expires_at: *old_expires_at,
                 key_id: key_id.clone(),
                 owner,
             };

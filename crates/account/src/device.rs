@@ -100,11 +100,10 @@ pub fn remove(
             if first.is_active(now) || keys.any(|key| key.is_active(now)) {
                 return Err(Rejection::AgentHasKeys(agent_id));
             }
-            let revoked = agent
-                .link
-                .is_some()
-                .then(|| DeviceTokenRevoked { agent_id, owner }.into());
-            Ok(revoked.into_iter().collect())
+            match agent.link {
+                Some(_) => Ok(vec![DeviceTokenRevoked { agent_id, owner }.into()]),
+                None => Err(Rejection::NotADevice(agent_id)),
+            }
         }
     }
 }
@@ -264,6 +263,7 @@ mod tests {
         );
         assert!(state.agents.contains_key("crew"));
         assert!(state.device_by_token(&[1; 32]).is_none());
-        assert_eq!(apply(&mut state, &remove).unwrap(), [""; 0]);
+        let done = Rejection::NotADevice("crew".to_owned());
+        assert_eq!(apply(&mut state, &remove), Err(done));
     }
 }

@@ -39,6 +39,10 @@ pub enum Rejection {
     AgentExists(String),
     #[error("\"{0}\" has keys that work. Revoke them first.")]
     AgentHasKeys(String),
+    #[error(
+        "\"{0}\" is no device, and has had keys: it stays known, so that what it delivered has a name. None of its keys works any more."
+    )]
+    NotADevice(String),
     #[error("\"{0}\" has no device token. Make one: POST /api/v1/agents/{0}/rotate-token.")]
     NoDeviceToken(String),
     #[error(
@@ -49,6 +53,8 @@ pub enum Rejection {
     NoSuchKey(String),
     #[error("The key \"{0}\" is revoked. Create a new one.")]
     KeyRevoked(String),
+    #[error("The key \"{0}\" was rotated before and ends sooner than that. Rotate its successor.")]
+    KeyEndsSooner(String),
     #[error("An orchestrator key names at most {max} agents; this one names {named}.")]
     TooManyAgents { named: usize, max: usize },
     #[error("This server has {max} {what} already, which is its limit. Remove one first.")]
@@ -85,6 +91,8 @@ impl Rejection {
             Rejection::DeviceTokenSealed(_) => "device_token_sealed",
             Rejection::NoSuchKey(_) => "no_such_key",
             Rejection::KeyRevoked(_) => "key_revoked",
+            Rejection::KeyEndsSooner(_) => "key_ends_sooner",
+            Rejection::NotADevice(_) => "not_a_device",
             Rejection::TooManyAgents { .. } => "too_many_agents",
             Rejection::TooMany { .. } => "limit_reached",
             Rejection::AlreadyAllowed(_) => "already_allowed",
@@ -120,6 +128,8 @@ impl Rejection {
             | Rejection::DeviceTokenSealed(_)
             | Rejection::NoSuchKey(_)
             | Rejection::KeyRevoked(_)
+            | Rejection::KeyEndsSooner(_)
+            | Rejection::NotADevice(_)
             | Rejection::TooMany { .. }
             | Rejection::NotAllowed(_) => None,
         }

@@ -549,6 +549,18 @@ async fn a_rotated_key_works_until_its_overlap_ends_and_its_successor_after_it()
         })
         .await
         .unwrap();
+    // A second rotation cannot lengthen a life, and does not pretend to.
+    let longer = Ask::RotateKey {
+        key_id: "key_a".to_owned(),
+        new_key_id: "key_c".to_owned(),
+        new_hash: [4; 32],
+        old_expires_at: old_expires_at.plus_seconds(1),
+    };
+    let sooner = account::Rejection::KeyEndsSooner("key_a".to_owned());
+    assert_eq!(
+        world.administer(longer).await.unwrap_err(),
+        Refusal::Account(sooner)
+    );
     let by_secret = |world: &World, hash: [u8; 32]| {
         let accounts = world.engine.shared().accounts();
         let key = accounts.key_by_secret(&hash, world.now());
@@ -569,7 +581,7 @@ async fn a_rotated_key_works_until_its_overlap_ends_and_its_successor_after_it()
         world.try_deliver("key_b", "", None).await.unwrap();
         world.restart().await;
     }
-    // A second rotation cannot lengthen a life.
+    // Nor can one after its end.
     let again = Ask::RotateKey {
         key_id: "key_a".to_owned(),
         new_key_id: "key_c".to_owned(),

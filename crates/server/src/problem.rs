@@ -257,6 +257,8 @@ impl From<account::Rejection> for Problem {
             | R::LastOwner(_)
             | R::Deactivated(_)
             | R::KeyRevoked(_)
+            | R::KeyEndsSooner(_)
+            | R::NotADevice(_)
             | R::TooMany { .. }
             | R::NoOwner => StatusCode::CONFLICT,
             _ => StatusCode::UNPROCESSABLE_ENTITY,

@@ -147,8 +147,10 @@ impl Accounts {
                     left: None,
                     ..key.clone()
                 };
-                let sooner = |at: Micros| at.min(*old_expires_at);
-                key.expires_at = Some(key.expires_at.map_or(*old_expires_at, sooner));
+                if key.expires_at.is_some_and(|at| at < *old_expires_at) {
+                    return Err(Rejection::KeyEndsSooner(key_id.clone()));
+                }
+                key.expires_at = Some(*old_expires_at);
                 self.keys.insert(new_key_id.clone(), new);
                 Ok(2)
             }

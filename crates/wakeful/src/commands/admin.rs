@@ -243,11 +243,15 @@ pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
                 .transpose()
                 .context("could not read --ca")?;
             let body = json!({ "pattern": pattern, "networks": network, "ca_pem": ca_pem });
-            let show = |value: &Value| {
-                say(&format!(
-                    "Callbacks to {} are allowed.",
-                    text(&value["pattern"])
-                ))
+            let refused = network.is_empty() && is_not_public(&pattern);
+            let show = move |value: &Value| {
+                say(&match (text(&value["pattern"]), refused) {
+                    (pattern, false) => format!("Callbacks to {pattern} are allowed."),
+                    (pattern, true) => format!(
+                        "{pattern} is on the list, but is not a public address: callbacks to it \
+                         are refused. Remove it, and allow it again with --network."
+                    ),
+                })
             };
             ask(
                 place,
@@ -379,4 +383,11 @@ pub async fn retention(place: &Place, command: Retention) -> Result<Ending> {
             ask(place, "POST", "/api/v1/retention/run", None, show).await
         }
     }
+}
+
+/// Whether a host of the allowlist is an address that needs its network named.
+fn is_not_public(host: &str) -> bool {
+    let callback = wake::webhook::CallbackUrl::parse(&format!("https://{host}/"));
+    let literal = callback.ok().and_then(|callback| callback.literal());
+    literal.is_some_and(|address| !wake::net::is_public(address))
 }

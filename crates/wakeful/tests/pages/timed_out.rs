@@ -83,6 +83,19 @@ async fn an_owner_erases_an_item_whose_time_is_over_by_the_page_and_by_the_api()
             })
             .await;
     }
+    // Whoever answers late is told so before, and whoever looks afterwards.
+    let page = olga.page(&item(&ids[2])).await;
+    assert!(
+        page.contains("The agent has gone on without an answer."),
+        "{page}"
+    );
+    let late = json!({ "status": "approved" });
+    house.respond(token, &ids[2], late).await;
+    let page = olga.page(&item(&ids[2])).await;
+    assert!(
+        page.contains("The agent had gone on before it was answered."),
+        "{page}"
+    );
     // Nothing can be erased where there is nothing.
     assert!(!olga.page(&item(&ids[2])).await.contains("Erase"));
 

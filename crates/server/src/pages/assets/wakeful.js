@@ -266,6 +266,9 @@ function drop(id) {
   if ($("#toast[data-held]")) showHeld();
 }
 
+// Answers of other people in a list of items that were answered together.
+const othersAnswers = (id) => all(`.row .others[data-held="${CSS.escape(id)}"]`);
+
 // Since when an answer is final, as the log says.
 function settle(id, time) {
   const [one] = kept("latest");
@@ -273,6 +276,7 @@ function settle(id, time) {
   for (const button of all(`.row button[name="undo"][value="${CSS.escape(id)}"]`)) {
     button.replaceWith(`${button.dataset.verdict}, final since ${clock(time)}`);
   }
+  for (const other of othersAnswers(id)) other.textContent = `${other.dataset.answer}, final since ${clock(time)}`;
   if ($('[name="undo"][value="all"]') && !$('.row button[name="undo"]')) $('[name="undo"][value="all"]').remove();
 }
 
@@ -699,6 +703,7 @@ function answeredElsewhere(kind, { delivery_id, by, status }, time) {
   const own = kind === "answer_held" && (sending.has(delivery_id) || held().some((one) => one.id === delivery_id));
   if (kind === "answer_undone" && undoing.get(delivery_id)) undoing.set(delivery_id, undoing.get(delivery_id) - 1);
   else if (kind === "answer_undone") {
+    for (const other of othersAnswers(delivery_id)) other.textContent = "It waits for an answer.";
     drop(delivery_id);
     if (kept("latest")[0]?.id === delivery_id) keep("latest", []);
     renew(delivery_id);

@@ -114,8 +114,9 @@ impl Shown for Delivery {
         html! {
             @if let Some(at) = delivery.timeout_at {
                 p .hint {
-                    @if delivery.timed_out { "The agent has gone on without an answer. It still takes one." }
-                    @else { "The agent goes on without an answer " (when::until(at, now)) "." }
+                    @if delivery.timed_out && !self.is_open() { "The agent had gone on before it was answered." }
+                    @else if delivery.timed_out { "The agent has gone on without an answer. It still takes one." }
+                    @else if self.is_open() { "The agent goes on without an answer " (when::until(at, now)) "." }
                 }
             }
         }

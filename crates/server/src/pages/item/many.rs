@@ -191,7 +191,11 @@ fn standing(item: &Item, signed: &Signed) -> Markup {
             Standing::Held { verdict, until, .. } if is_mine => {
                 button .quiet name="undo" value=(item.id()) data-verdict=(verdict.as_str()) data-until=(until) { "Undo" }
             }
-            Standing::Held { by, verdict, .. } => { (verdict.as_str()) " by " (by) ", may be undone" }
+            Standing::Held { by, verdict, .. } => {
+                span .others data-held=(item.id()) data-answer=(format!("{} by {by}", verdict.as_str())) {
+                    (verdict.as_str()) " by " (by) ", may be undone"
+                }
+            }
             Standing::Open => "It waits for an answer.",
             Standing::Answered { by, verdict, at } => {
                 (verdict.as_str())

@@ -53,7 +53,7 @@ pub trait Shown: Send + Sync {
     fn noun(&self) -> &'static str;
     /// What it is, who sent it and when, in a line.
     fn about(&self, now: Micros) -> Markup;
-    /// How long an answer is waited for.
+    /// How long an answer is or was waited for.
     fn patience(&self, now: Micros) -> Markup;
     /// What is to be decided.
     fn content(&self) -> Markup;
@@ -205,7 +205,7 @@ fn heading(item: &Item, now: Micros) -> Markup {
         }
         h1 dir="auto" { (show::text(item.headline())) }
         p .lead dir="auto" { (show::text(item.summary())) }
-        @if item.is_open() { (item.patience(now)) }
+        (item.patience(now))
     }
 }
 
