@@ -534,8 +534,17 @@ fn an_answer_that_does_not_end_is_refused_when_it_is_too_long() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(text(output.stdout), "");
     let said = text(output.stderr);
-    let why = "answered with more than 64 MiB: ask for fewer at a time";
+    let why = "answered with more than 250 MiB: ask for fewer at a time";
     assert_eq!(said, format!("wakeful: {address} {why}\n"));
     // The rest was on its way.
     assert!(sent.load(Ordering::SeqCst) < 2 * client::ANSWER_BYTES);
+}
+
+#[test]
+fn no_sweep_of_our_own_is_too_long() {
+    // A character outside the first plane can be sent as two escapes of six bytes.
+    let feedback = inbox::answer::FEEDBACK_CHARS * 12 + 2;
+    let names_and_times = 1 << 10;
+    let answer = inbox::answer::EDITED_BYTES + feedback + names_and_times;
+    assert!(wake::limits::SWEEP_MAX * answer < client::ANSWER_BYTES);
 }
