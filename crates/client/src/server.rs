@@ -1,21 +1,23 @@
 //! Requests to one server, over HTTPS, loopback HTTP or its local socket.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use reqwest::{Certificate, Client, ClientBuilder, Method};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 use wake::BaseFault;
 
 /// A long poll waits up to a minute; everything else is far shorter.
 const TIME: Duration = Duration::from_secs(90);
-/// The longest answer that is read. The largest that a server of ours gives to
-/// a plain request is a sweep of 50 answers, each with an edit of 1 MiB and
-/// feedback of 20,000 characters, which JSON can make 240 kB of.
-pub const ANSWER_BYTES: usize = 64 << 20;
+/// The longest answer that is read. The largest that a server of ours gives to a
+/// plain request is a full sweep: each answer with an edit of 1 MiB and feedback of
+/// 20,000 characters, which JSON can make 240 kB of, and little besides. Memory is
+/// taken only as bytes arrive.
+pub const ANSWER_BYTES: usize = wake::limits::SWEEP_MAX * ((1 << 20) + (256 << 10));
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFault {
@@ -113,8 +115,7 @@ impl Reply {
 /// A refusal as a program reads it: why, and the answer that stands if there is
 /// one. Content stays as it is written: a number may be larger than any that we
 /// can hold.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default)]
 pub struct Problem {
     /// Stable: decide on it.
     pub code: Option<String>,
@@ -127,10 +128,28 @@ pub struct Problem {
     pub edited_content: Option<Box<RawValue>>,
 }
 
+/// A JSON object whose members are not yet read.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// A member, if it is there, is not null and is of this type.
+fn read<T: DeserializeOwned>(members: &Members, name: &str) -> Option<T> {
+    serde_json::from_str::<Option<T>>(members.get(name)?.get()).ok()?
+}
+
 impl Reply {
-    /// Why it was refused; empty if that is not said as we say it.
+    /// Why it was refused. A member that is not of the type we write is left out,
+    /// and the others are read all the same.
     pub fn problem(&self) -> Problem {
-        serde_json::from_slice(&self.body).unwrap_or_default()
+        let members: Members = serde_json::from_slice(&self.body).unwrap_or_default();
+        Problem {
+            code: read(&members, "code"),
+            detail: read(&members, "detail"),
+            answered_by: read(&members, "answered_by"),
+            status_given: read(&members, "status_given"),
+            responded_at: read(&members, "responded_at"),
+            feedback: read(&members, "feedback"),
+            edited_content: read(&members, "edited_content"),
+        }
     }
 }
 
@@ -240,5 +259,47 @@ impl Server {
             retry_after_seconds,
             body,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(body: &str) -> Problem {
+        let reply = Reply {
+            status: 409,
+            retry_after_seconds: None,
+            body: body.into(),
+        };
+        reply.problem()
+    }
+
+    #[test]
+    fn a_member_of_a_wrong_type_hides_no_other() {
+        let found = problem(
+            r#"{"code":7,"detail":"Bob was first.","answered_by":["bob"],"status_given":"approved",
+                "responded_at":null,"feedback":{},"edited_content":{"n":1e999}}"#,
+        );
+        assert_eq!(found.code, None);
+        assert_eq!(found.detail.as_deref(), Some("Bob was first."));
+        assert_eq!(found.answered_by, None);
+        assert_eq!(found.status_given.as_deref(), Some("approved"));
+        assert_eq!(found.responded_at, None);
+        assert_eq!(found.feedback, None);
+        let edited = found.edited_content.map(|raw| raw.get().to_owned());
+        assert_eq!(edited.as_deref(), Some(r#"{"n":1e999}"#));
+    }
+
+    #[test]
+    fn what_is_no_object_says_nothing() {
+        for body in ["", "null", "[1]", "<html>", r#"{"detail":"#] {
+            assert_eq!(problem(body).detail, None, "{body}");
+        }
+        assert!(
+            problem(r#"{"edited_content":null}"#)
+                .edited_content
+                .is_none()
+        );
     }
 }

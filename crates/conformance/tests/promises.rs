@@ -92,13 +92,7 @@ fn place(name: &str) -> Option<Result<(), String>> {
     if !path.contains('/') && !path.ends_with(".rs") {
         return None;
     }
-    let (of, rest) = path.split_once('/').unwrap_or(("", path));
-    let candidates = [
-        format!("crates/{of}/src/{rest}"),
-        format!("crates/{of}/{rest}"),
-    ];
-    let found = candidates.iter().find(|file| root().join(file).exists());
-    Some(match (found, test) {
+    Some(match (find(path), test) {
         (None, _) => Err(format!("{name} is not there")),
         (Some(_), None) => Ok(()),
         (Some(file), Some(test)) => match proof::exists(&root(), &format!("{file}::{test}")) {
@@ -106,6 +100,17 @@ fn place(name: &str) -> Option<Result<(), String>> {
             false => Err(format!("{name} is no test")),
         },
     })
+}
+
+/// The file or directory that a path of the documents means, from the root.
+fn find(path: &str) -> Option<String> {
+    let (first, rest) = path.split_once('/').unwrap_or(("", path));
+    let candidates = [
+        format!("crates/{first}/src/{rest}"),
+        format!("crates/{first}/{rest}"),
+        path.to_owned(),
+    ];
+    candidates.into_iter().find(|it| root().join(it).exists())
 }
 
 /// What is wrong with a promise: it names nothing, or what is not there.
@@ -144,6 +149,38 @@ fn every_rule_and_every_absence_names_what_keeps_it() {
             .collect();
         assert!(bullets.len() >= least, "{document}: {bullets:?}");
         let faults: Vec<String> = bullets.iter().flat_map(|it| faults(it, it)).collect();
+        assert!(faults.is_empty(), "{document}: {}", faults.join("\n"));
+    }
+}
+
+/// Whether a path begins at a crate or at the root.
+fn is_whole(path: &str) -> bool {
+    let first = path.split_once('/').map(|(first, _)| first);
+    first.is_some_and(|first| crates().contains(first) || ["crates", "docs"].contains(&first))
+}
+
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let sources = files(&root().join("crates"), ".rs");
+    for (document, least) in [("ARCHITECTURE.md", 100), ("CONTRIBUTING.md", 40)] {
+        let text = read(document);
+        let (mut count, mut faults) = (0, Vec::new());
+        for name in quoted(&text) {
+            // A word in capitals stands for any name, and `account/{name}` is a stream.
+            let name = name.trim_end_matches("::NAME");
+            let name = name.trim_end_matches("/NOUN.rs");
+            let is_end = name.ends_with(".rs") && !is_whole(name);
+            let fault = match is_end {
+                // The text says of which crate it is the end of a path.
+                true if sources.iter().any(|file| file.ends_with(name)) => None,
+                true => Some(format!("{name} is not there")),
+                false if is_whole(name) && !name.contains('{') => place(name).and_then(Result::err),
+                false => continue,
+            };
+            count += 1;
+            faults.extend(fault);
+        }
+        assert!(count >= least, "{document}: {count}");
         assert!(faults.is_empty(), "{document}: {}", faults.join("\n"));
     }
 }

@@ -141,8 +141,10 @@ impl Device {
                 ..
             } = &fault
             {
-                // A refusal without a code is about the token, and nothing mends a
-                // token; one that says when to come back is a lock-out.
+                // Seed 004 has one failed `auth_response`, about the token, with
+                // `retry_after` in a lock-out alone; docs/wakelink.md gives every
+                // other a code. So this one is about the token, and nothing mends
+                // a token. The sentence is for people and decides nothing.
                 if !was_admitted && retry_after_seconds.is_none() {
                     return fault;
                 }

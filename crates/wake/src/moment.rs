@@ -9,17 +9,14 @@ use jiff::{
 };
 use trail::Micros;
 
-/// Reads a moment. What RFC 3339 allows is read as it always was.
+/// Reads a moment. [`Micros::parse`] has always read those with an offset, also one
+/// whose `+` arrived as a space, and some that are no ISO 8601, such as an offset
+/// with seconds or the name of a zone after it: they stay.
 pub fn parse(text: &str) -> Option<Micros> {
-    Micros::parse(text).or_else(|| in_other_forms(text))
+    Micros::parse(text).or_else(|| without_offset(text))
 }
 
-fn in_other_forms(text: &str) -> Option<Micros> {
-    // In a query string a `+` arrives as a space.
-    let text = match text.rsplit_once(' ') {
-        Some((moment, offset)) if moment.contains([':', 'T', 't']) => format!("{moment}+{offset}"),
-        _ => text.to_owned(),
-    };
+fn without_offset(text: &str) -> Option<Micros> {
     // jiff reads more than ISO 8601 and us: a year with its sign, an hour alone, the
     // name of a zone.
     let date_length = if text.as_bytes().get(4) == Some(&b'-') {
@@ -33,7 +30,7 @@ fn in_other_forms(text: &str) -> Option<Micros> {
     if text.starts_with(['+', '-']) || text.contains('[') || hour_alone {
         return None;
     }
-    let pieces = Pieces::parse(&text).ok()?;
+    let pieces = Pieces::parse(text).ok()?;
     let offset = pieces.to_numeric_offset().unwrap_or(Offset::UTC);
     let moment = pieces
         .date()
@@ -64,6 +61,11 @@ mod tests {
             "2026-01-31T14:00:00 0200",
             "2026-01-31T14:00 02",
             "2026-01-31 14:00:00+02:00",
+            "2026-01-31 14:00:00 02:00",
+            "2026-01-31 1400 0200",
+            "20260131 1400 0200",
+            "20260131 140000 02",
+            "20260131 1200",
             "2026-01-31T06:30:00-05:30",
             "20260131T120000Z",
             "20260131T1200",
@@ -83,6 +85,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_once_taken_with_an_offset_stays() {
+        let noon = Micros::parse("2026-01-31T12:00:00Z");
+        for text in [
+            "2026-01-31T14:00:30+02:00:30",
+            "2026-01-31T13:00+01:00[Europe/Berlin]",
+            "2026-01-31T12Z",
+            "+002026-01-31T12:00Z",
+        ] {
+            assert_eq!(parse(text), noon, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_moment_is_refused() {
         for text in [
             "",
@@ -93,6 +108,8 @@ mod tests {
             "2026-1-31",
             "2026-01-31T",
             "2026-01-31T12",
+            "2026-01-31 12:00[Europe/Berlin]",
+            "+002026-01-31T12:00",
             "2026-01-31T25:00",
             "2026-01-31T12:00:00,",
             "2026-01-31T12:00:00+2",

@@ -29,7 +29,7 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Place {
-    /// The data directory [default: the platform's, such as ~/.local/share/wakeful]
+    /// The data directory, or its store by name (sqlite:/path); a relative path with a colon as ./a:b [default: the platform's, such as ~/.local/share/wakeful]
     #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_DATA",
           value_parser = path())]
     pub data: Option<PathBuf>,

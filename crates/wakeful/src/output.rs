@@ -18,22 +18,23 @@ pub fn start_log(level: tracing::Level, json: bool) {
         true => log
             .json()
             .flatten_event(true)
-            .with_writer(std::io::stderr)
+            .with_writer(|| Escaped(escape_json))
             .init(),
         false => log
             .with_target(false)
             .without_time()
-            .with_writer(|| Escaped)
+            .with_writer(|| Escaped(lines))
             .init(),
     }
 }
 
-/// Standard error for a log that a person reads: it may quote whom we talk to.
-struct Escaped;
+/// Standard error for a log, which may quote whom we talk to. A log in JSON is
+/// kept, and read on a terminal later.
+struct Escaped(fn(&str) -> String);
 
 impl std::io::Write for Escaped {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let safe = lines(&String::from_utf8_lossy(bytes));
+        let safe = self.0(&String::from_utf8_lossy(bytes));
         std::io::stderr().write_all(safe.as_bytes())?;
         Ok(bytes.len())
     }
@@ -67,6 +68,15 @@ pub fn print_text(text: &str) {
 /// JSON of our own to standard output.
 pub fn print_json(value: &Value) {
     print_body(value.to_string().as_bytes());
+}
+
+/// JSON of our own to standard output, on one line also on a terminal.
+pub fn print_json_line(value: &Value) {
+    let text = value.to_string();
+    match std::io::stdout().is_terminal() {
+        true => print(&escape_json(&text)),
+        false => print(&text),
+    }
 }
 
 /// JSON to standard output: the exact bytes, or the same laid out and escaped

@@ -43,7 +43,7 @@ pub async fn set(
 /// Sets the rule of a type; `None` keeps content for good.
 pub async fn keep(app: &App, admin: &Admin, kind: &str, days: Option<u32>) -> Result<(), Problem> {
     let Some(kind) = Kind::parse(kind) else {
-        let detail = format!("\"{kind}\" is not a delivery type.");
+        let detail = format!("\"type\" must be one of {}.", Kind::NAMES);
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         return Err(Problem::new(status, Code::UnknownValue, detail).field(Some("type")));
     };

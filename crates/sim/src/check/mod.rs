@@ -3,10 +3,11 @@
 //! A checker sees what a stranger would see: the entries as they become
 //! durable, and the state after them. Each has a test that feeds it a doctored
 //! history. Where workspaces may go, who may send what, what a gate guards and
-//! what an inbox holds is not claimed here: the model (`crate::model`) predicts
-//! all of it and is compared after every order.
+//! what an inbox holds is not claimed here: runs of their own (`--model`), without
+//! faults, compare it with the model (`crate::model`).
 
 pub mod chain;
+pub mod containment;
 pub mod deadlines;
 pub mod gates;
 #[cfg(test)]
@@ -93,6 +94,7 @@ pub fn all() -> Vec<Box<dyn Checker>> {
         Box::new(time::Time::default()),
         Box::new(ids::Ids::default()),
         Box::new(gates::Gates::default()),
+        Box::new(containment::Containment::default()),
         Box::new(refusals::Refusals),
         Box::new(replay::Replay::default()),
         Box::new(snapshot::Snapshot::default()),

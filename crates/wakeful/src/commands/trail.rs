@@ -30,7 +30,10 @@ use crate::{
     commands::backup,
     connect::{self, As, Connection, connect},
     house,
-    output::{Progress, counted, line, print, print_body, print_json, print_text, say, table},
+    output::{
+        Progress, counted, line, print, print_body, print_json, print_json_line, print_text, say,
+        table,
+    },
     prefix,
 };
 
@@ -85,7 +88,7 @@ pub async fn trail(place: &Place, command: Trail) -> Result<Ending> {
                 Ok(position) => Asked::Entry(subject, position),
                 Err(_) => Asked::Of(subject, "receipt"),
             };
-            show(place, what, print_json).await
+            show(place, what, print_json_line).await
         }
         Trail::Checkpoint => raw(place, "/checkpoint", "checkpoint").await,
         Trail::Key => raw(place, "/checkpoint/key", "key").await,

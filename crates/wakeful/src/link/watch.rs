@@ -15,7 +15,7 @@ use crate::{
     commands::shutdown,
     connect,
     link::ask::{self, explain},
-    output::{line, print, print_json, say, table},
+    output::{line, print, print_json, print_json_line, say, table},
 };
 
 /// The longest that a server may ask to be left alone, in seconds.
@@ -90,7 +90,7 @@ fn word(online: bool) -> &'static str {
 fn tell(place: &Place, change: &Presence) {
     let Presence { agent_id, online } = change;
     match place.json {
-        true => print_json(&json!({ "agent_id": agent_id, "online": online })),
+        true => print_json_line(&json!({ "agent_id": agent_id, "online": online })),
         false => print(&format!("{} {}", line(agent_id), word(*online))),
     }
 }

@@ -97,6 +97,22 @@ async fn a_change_that_an_answer_would_not_send_is_asked_about() {
 }
 
 #[tokio::test]
+async fn a_redirect_that_says_nothing_is_told_what_is_missing() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("pay 100")).await;
+    for (edited, asked) in [
+        ("pay 100", "what to do instead, or change the content."),
+        // They have changed it, and nothing is left.
+        ("", "say in the feedback what to do instead."),
+    ] {
+        let (status, page) = scene.send(&id, &text("redirected", "", edited)).await;
+        assert_eq!(status, 422);
+        assert!(page.contains(asked), "{page}");
+    }
+    scene.is_pending(&id).await;
+}
+
+#[tokio::test]
 async fn a_refused_answer_keeps_what_was_written() {
     let scene = scene().await;
     let id = scene.deliver(json!({ "a": 1 })).await;

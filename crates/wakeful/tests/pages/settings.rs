@@ -40,7 +40,11 @@ async fn an_owner_sets_how_long_content_is_kept() {
         ("update", "0", "1 to 36500 days"),
         ("update", "99999", "1 to 36500 days"),
         ("update", "-1", "or choose"),
-        ("other", "3", "not a delivery type"),
+        (
+            "other",
+            "3",
+            "must be one of update, question, output, alert",
+        ),
     ] {
         let set = [("type", kind), ("keep", "days"), ("days", days)];
         ann.refused("/settings/retention", &set, 422, words).await;

@@ -205,6 +205,12 @@ async fn a_retention_rule_is_removed_only_by_saying_so() {
     set(json!({ "days": 0 }))
         .await
         .is_problem(422, "bad_retention", Some("days"));
+    let path = "/api/v1/retention/other";
+    let unknown = house.send("PUT", path, Some(&ann), Some(json!({ "days": 30 })));
+    let unknown = unknown.await;
+    unknown.is_problem(422, "unknown_value", Some("type"));
+    let words = "\"type\" must be one of update, question, output, alert.";
+    assert_eq!(unknown.json()["detail"], words);
     assert_eq!(rules().await["retention_days"], json!({ "update": 30 }));
     assert_eq!(set(json!({ "days": null })).await.status, 204);
     assert_eq!(rules().await["retention_days"], json!({}));

@@ -498,7 +498,7 @@ fn no_header_and_no_noise_steers_a_terminal() {
 
 #[test]
 fn no_relay_steers_the_terminal_of_whoever_watches() {
-    for json in [&[][..], &["--json"]] {
+    for flags in [&[][..], &["--json"]] {
         let mut desk = Desk::new();
         let asked = AtomicUsize::new(0);
         let address = serve(move |head, _, peer| match path(head) {
@@ -519,7 +519,12 @@ fn no_relay_steers_the_terminal_of_whoever_watches() {
             }
             path => send(peer, 200, fields(path).to_string().as_bytes()),
         });
-        let shown = desk.run(&address, &[&["link", "watch"], json].concat());
+        let shown = desk.run(&address, &[&["link", "watch"], flags].concat());
+        if !flags.is_empty() {
+            let events = shown.lines().filter(|line| line.starts_with('{'));
+            let events: Vec<Value> = events.map(|it| serde_json::from_str(it).unwrap()).collect();
+            assert_eq!(events, [json!({ "agent_id": HOSTILE, "online": true })]);
+        }
         for said in [
             "answered 500: ",
             "online",
@@ -531,21 +536,48 @@ fn no_relay_steers_the_terminal_of_whoever_watches() {
     }
 }
 
-#[test]
-fn no_relay_steers_the_terminal_of_a_device() {
-    let mut desk = Desk::new();
+/// A relay that refuses a device for a hostile reason, and its token the next time.
+fn refusing_relay() -> String {
     let asked = AtomicUsize::new(0);
-    let address = serve(move |head, _, peer| {
+    serve(move |head, _, peer| {
         assert_eq!(path(head), "/wss");
         match asked.fetch_add(1, Ordering::SeqCst) {
             0 => send_frames(peer, head, &[failed(HOSTILE, Some(HOSTILE))]),
             // Which ends it.
             _ => send_frames(peer, head, &[failed("Invalid token", None)]),
         }
-    });
-    let shown = desk.run(&address, &["link", "device", "--config", "CONFIG"]);
+    })
+}
+
+#[test]
+fn no_relay_steers_the_terminal_of_a_device() {
+    let mut desk = Desk::new();
+    let shown = desk.run(&refusing_relay(), &["link", "device", "--config", "CONFIG"]);
     assert!(shown.contains("offline: "), "{shown}");
     assert!(shown.contains("Invalid token"), "{shown}");
+}
+
+#[test]
+fn no_relay_steers_a_terminal_on_which_a_devices_log_is_read_later() {
+    let desk = Desk::new();
+    let output = Command::new(WAKEFUL)
+        .args(["link", "device", "--server", &refusing_relay(), "--config"])
+        .arg(desk.file("device.toml"))
+        .output()
+        .unwrap();
+    let log = text(output.stderr);
+    let raw: String = log.chars().filter(|c| steers(*c)).collect();
+    assert_eq!(raw, "", "{log:?}");
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let entries = lines.map(|line| serde_json::from_str(line).unwrap());
+    let messages: Vec<String> = entries
+        .map(|entry: Value| entry["message"].as_str().unwrap().to_owned())
+        .collect();
+    // It is escaped, and says the same.
+    assert!(
+        messages.iter().any(|it| it.contains(HOSTILE)),
+        "{messages:?}"
+    );
 }
 
 #[test]
@@ -567,8 +599,17 @@ fn an_answer_that_does_not_end_is_refused_when_it_is_too_long() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(text(output.stdout), "");
     let said = text(output.stderr);
-    let why = "answered with more than 64 MiB: ask for fewer at a time";
+    let why = "answered with more than 250 MiB: ask for fewer at a time";
     assert_eq!(said, format!("wakeful: {address} {why}\n"));
     // The rest was on its way.
     assert!(sent.load(Ordering::SeqCst) < 2 * client::ANSWER_BYTES);
+}
+
+#[test]
+fn no_sweep_of_our_own_is_too_long() {
+    // A character outside the first plane can be sent as two escapes of six bytes.
+    let feedback = inbox::answer::FEEDBACK_CHARS * 12 + 2;
+    let names_and_times = 1 << 10;
+    let answer = inbox::answer::EDITED_BYTES + feedback + names_and_times;
+    assert!(wake::limits::SWEEP_MAX * answer < client::ANSWER_BYTES);
 }

@@ -209,6 +209,10 @@ fn request(form: &Form, item: &Item) -> Result<Request, Said> {
         hold_seconds: HOLD_SECONDS,
     };
     Request::new(given).map_err(|why| match why {
+        // Whoever has emptied the editor has changed the content already.
+        inbox::Fault::EmptyRedirect if item.is_changed(form) => {
+            fault("To redirect, say in the feedback what to do instead.")
+        }
         inbox::Fault::EmptyRedirect => {
             fault("To redirect, say in the feedback what to do instead, or change the content.")
         }
