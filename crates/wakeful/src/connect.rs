@@ -228,11 +228,11 @@ impl Connection {
     }
 }
 
-/// Whether an answer may be the API's: JSON, or nothing at all and said to be so. A
+/// Whether an answer may be the API's: JSON, or nothing at all and not a plain 200. A
 /// page that asks to sign in to a network is neither.
 fn is_of_the_api(reply: &Reply) -> bool {
     match reply.body.trim_ascii() {
-        b"" => reply.status == 204,
+        b"" => reply.status != 200,
         body => serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok(),
     }
 }

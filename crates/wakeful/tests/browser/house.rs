@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// So many that verifying takes a moment that can be seen.
-const DELIVERIES: &str = "20000";
+const DELIVERIES: &str = "80000";
 
 #[tokio::test]
 async fn the_trail_groups_rates_and_erasing_work_for_those_who_may() {

@@ -590,7 +590,7 @@ async function verifying() {
     if (!running) return location.reload();
     [bar.max, bar.value] = [running.entries || 1, running.read];
   } catch { /* It is asked again. */ }
-  setTimeout(verifying, 500);
+  setTimeout(verifying, 200);
 }
 
 // What has come since the list was loaded: types by id.
