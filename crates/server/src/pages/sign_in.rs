@@ -106,7 +106,7 @@ fn form(app: &App, name: &str, next: &str, fault: Option<&str>) -> Markup {
             button .main { "Sign in" }
         }
         p .hint {
-            "The first time, use the link that an owner gave you, or that "
+            "The first time, or if your password does not work any more, use a link that an owner gives you, or that "
             code { "wakeful user sign-in-link NAME" } " prints on the server."
         }
     }

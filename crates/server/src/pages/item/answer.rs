@@ -178,7 +178,7 @@ async fn attempt(
     match app.engine.submit(command).await {
         Ok(_) => Ok(Ok(())),
         Err(refusal) => {
-            let why = refusal_in_words(app, signed, &refusal);
+            let why = refusal_in_words(signed, &refusal);
             refused(Problem::from(refusal).status(), &why)
         }
     }

@@ -7,12 +7,11 @@ use axum::{
 };
 use engine::{Refusal, command::Inbox};
 use inbox::{Person, Rejection};
-use trail::Micros;
 
 use crate::{
     App, Problem,
     auth::Decider,
-    pages::{form::SignedForm, layout::notice, session::Signed, when::span},
+    pages::{form::SignedForm, layout::notice, session::Signed},
     path::{Path, item_id},
 };
 
@@ -28,25 +27,22 @@ pub fn not_yours(problem: Problem) -> Response {
     notice(problem.status(), "Not yours to answer", problem.detail())
 }
 
-/// A refusal, for the one who is refused.
-pub fn refusal_in_words(app: &App, signed: &Signed, refusal: &Refusal) -> String {
-    let now = app.shared().clock.now();
-    let seconds = |from: Micros, to: Micros| span((to.0 - from.0).max(0) / Micros::SECOND);
+/// A refusal, for the one who is refused. How long ago it was stands below, where
+/// the page keeps it right.
+pub fn refusal_in_words(signed: &Signed, refusal: &Refusal) -> String {
     match refusal {
-        Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, at }) => {
-            let (verdict, ago) = (verdict.as_str(), seconds(*at, now));
+        Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, .. }) => {
+            let verdict = verdict.as_str();
             match *by == signed.user.name {
-                true => format!("You {verdict} this; it has been final for {ago}."),
+                true => format!("You {verdict} this before, and that is final."),
                 false => format!(
-                    "Your answer was not taken: {by} {verdict} this, and it has been final for {ago}."
+                    "Your answer was not taken: {by} {verdict} this before, and that is final."
                 ),
             }
         }
-        Refusal::Inbox(Rejection::HeldByAnother { by, verdict, until }) => {
-            let (verdict, until) = (verdict.as_str(), seconds(now, *until));
-            format!(
-                "Your answer was not taken: {by} {verdict} this just now. That becomes final in {until}."
-            )
+        Refusal::Inbox(Rejection::HeldByAnother { by, verdict, .. }) => {
+            let verdict = verdict.as_str();
+            format!("Your answer was not taken: {by} {verdict} this before.")
         }
         refusal => refusal.to_string(),
     }
@@ -62,7 +58,7 @@ pub async fn undo(
     match app.engine.submit(Inbox::Undo { person, item }).await {
         Ok(_) => Ok(Redirect::to(&format!("/items/{id}")).into_response()),
         Err(refusal) => {
-            let draft = Draft::fault(&form, refusal_in_words(&app, &signed, &refusal));
+            let draft = Draft::fault(&form, refusal_in_words(&signed, &refusal));
             let status = Problem::from(refusal).status();
             again(&app, &signed, &id, status, &draft)
                 .await

@@ -78,7 +78,7 @@ pub async fn many(
             request: request.clone(),
         };
         let answered = app.engine.submit(command).await;
-        let fault = answered.map_err(|refusal| refusal_in_words(&app, &signed, &refusal));
+        let fault = answered.map_err(|refusal| refusal_in_words(&signed, &refusal));
         outcome.push((item, fault.err()));
     }
     let done = verdict.as_str();
@@ -223,7 +223,7 @@ pub async fn undo_many(
                 Ok(_) => undone += 1,
                 // Of all, each row says itself how it stands.
                 Err(_) if asked == "all" => {}
-                Err(refusal) => fault = Some(refusal_in_words(&app, &signed, &refusal)),
+                Err(refusal) => fault = Some(refusal_in_words(&signed, &refusal)),
             }
         }
         outcome.push((item, fault));
