@@ -40,7 +40,7 @@ pub enum Rejection {
     #[error("\"{0}\" has keys that work. Revoke them first.")]
     AgentHasKeys(String),
     #[error(
-        "\"{0}\" is no device, and has had keys: it stays known, so that what it delivered has a name. None of its keys works any more."
+        "\"{0}\" is not a device, so nothing was removed. An agent that has had keys is kept, so that its deliveries still name it. None of its keys works any more."
     )]
     NotADevice(String),
     #[error("\"{0}\" has no device token. Make one: POST /api/v1/agents/{0}/rotate-token.")]
@@ -53,7 +53,9 @@ pub enum Rejection {
     NoSuchKey(String),
     #[error("The key \"{0}\" is revoked. Create a new one.")]
     KeyRevoked(String),
-    #[error("The key \"{0}\" was rotated before and ends sooner than that. Rotate its successor.")]
+    #[error(
+        "The key \"{0}\" was already rotated and expires before that overlap would end. Rotate its successor."
+    )]
     KeyEndsSooner(String),
     #[error("An orchestrator key names at most {max} agents; this one names {named}.")]
     TooManyAgents { named: usize, max: usize },

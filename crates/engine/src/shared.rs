@@ -125,8 +125,8 @@ impl Shared {
         self.accounts_changed.send_replace(());
     }
 
-    /// A way to wait until the accounts have changed. Most commits change none,
-    /// and wake nobody who waits here.
+    /// Changes whenever the accounts do. Most commits change no account, and wake
+    /// no receiver of this.
     pub fn accounts_changed(&self) -> watch::Receiver<()> {
         self.accounts_changed.subscribe()
     }
@@ -137,7 +137,8 @@ impl Shared {
         }
     }
 
-    /// Who reads now, reads this many; who waits for more is told by `tell_size`.
+    /// Sets the size that readers see. Receivers that wait are woken later, by
+    /// `tell_size`.
     pub(crate) fn publish_size(&self, size: u64) {
         self.size.send_if_modified(|now| {
             *now = size;

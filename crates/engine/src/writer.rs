@@ -6,7 +6,7 @@ use std::{
 };
 
 use account::Actor;
-use store::{Due, ErasableQuery, Needs, Since};
+use store::{Due, ErasableQuery, Needs, Since, Turn};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -74,7 +74,7 @@ pub struct Writer {
     chores_at: Instant,
     /// The head of the last commit, until the store remembers it too.
     signed: Option<String>,
-    /// What those who wait have yet to be told about the last commits.
+    /// Notifications about the last commits that have not been sent yet.
     untold: Option<Untold>,
     /// How many commands came at once lately.
     expected: usize,
@@ -426,9 +426,7 @@ impl Writer {
         }
         let mut stage = Stage::new(core, shared, now);
         if !needs.is_empty() {
-            let loaded = turn.load(&needs).await?;
-            core::require_lanes(&needs, &loaded)?;
-            stage.add_loaded(loaded);
+            load_into(&mut stage, turn.as_mut(), &needs).await?;
             // The streams of deliveries are known once the deliveries are.
             let mut streams = Needs::default();
             for stream in stage.streams_of_deliveries() {
@@ -436,9 +434,7 @@ impl Writer {
                 decide::need_stream(stage.core, &stream, &mut streams);
             }
             if !streams.is_empty() {
-                let loaded = turn.load(&streams).await?;
-                core::require_lanes(&streams, &loaded)?;
-                stage.add_loaded(loaded);
+                load_into(&mut stage, turn.as_mut(), &streams).await?;
             }
         }
         stage.expect(needs);
@@ -499,8 +495,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets readers see it, and only now. Whoever was answered reads what they
-    /// wrote; those who wait for news are told after the answers (`tell`).
+    /// Publishes a durable commit to readers, so that whoever is answered next reads
+    /// what they wrote. Those who wait for news are woken after the answers (`tell`).
     fn after_commit(&mut self, answered: Vec<Uuid>, owes: bool, accounts_changed: bool) {
         let Some(core) = &self.core else { return };
         if accounts_changed {
@@ -668,6 +664,18 @@ impl Writer {
         }
         !self.scrub_owed
     }
+}
+
+/// Loads rows of a turn into its stage. Fails if an agent has a stream and no lanes.
+async fn load_into(
+    stage: &mut Stage<'_>,
+    turn: &mut dyn Turn,
+    needs: &Needs,
+) -> Result<(), CommitFault> {
+    let loaded = turn.load(needs).await?;
+    core::require_lanes(needs, &loaded)?;
+    stage.add_loaded(loaded);
+    Ok(())
 }
 
 fn is_erasure(command: &Command) -> bool {

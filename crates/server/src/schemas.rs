@@ -17,14 +17,11 @@ pub fn all() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = serde_json::from_str(include_str!("schemas.json"))
         .expect("schemas.json is part of this program and is an object");
     let words = |words: &[&str]| json!({ "type": "string", "enum": words });
-    // Beside the words and not beside their schema: programs that draw examples
-    // would take nothing every second time.
+    // Null is one more word and not an alternative to all of them: a program that
+    // makes up examples would choose null every second time.
     let or_null = |words: &[&str]| {
-        let mut words = json!(words);
-        words
-            .as_array_mut()
-            .into_iter()
-            .for_each(|words| words.push(Value::Null));
+        let words = words.iter().map(|word| json!(word));
+        let words: Vec<Value> = words.chain([Value::Null]).collect();
         json!({ "type": ["string", "null"], "enum": words })
     };
     schemas.extend([

@@ -36,7 +36,7 @@ pub enum UnknownStore {
     Scheme(String),
     #[error("the name of the store has no path; write {KNOWN}")]
     NoPath,
-    #[error("a database in a directory is on no host; write {KNOWN}")]
+    #[error("a sqlite store has no host; write {KNOWN}")]
     Host,
 }
 

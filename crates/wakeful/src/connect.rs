@@ -9,6 +9,7 @@ use axum::body::Body;
 use client::{Reply, Server};
 use engine::Engine;
 use http_body_util::BodyExt as _;
+use serde_json::value::RawValue;
 use server::{
     App, Settings,
     transport::{Door, Listener},
@@ -213,8 +214,8 @@ impl Connection {
         let reply = self.request(method, path, &[], body).await?;
         if reply.is_success() && !is_of_the_api(&reply) {
             bail!(
-                "nothing is known to have happened: the answer is not Wakeful's. Check the \
-                 address, and whether something on the way answers in the server's place"
+                "the answer is not from a Wakeful server, so nothing may have been done. Check the \
+                 address, and whether a proxy or the network's sign-in page answers instead"
             );
         }
         explain(reply)
@@ -228,12 +229,12 @@ impl Connection {
     }
 }
 
-/// Whether an answer may be the API's: JSON, or nothing at all and not a plain 200. A
-/// page that asks to sign in to a network is neither.
+/// Whether an answer can be the API's: JSON, or an empty body whose status is not
+/// 200. The sign-in page of a network is neither.
 fn is_of_the_api(reply: &Reply) -> bool {
     match reply.body.trim_ascii() {
         b"" => reply.status != 200,
-        body => serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok(),
+        body => serde_json::from_slice::<&RawValue>(body).is_ok(),
     }
 }
 

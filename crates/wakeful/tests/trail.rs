@@ -444,7 +444,7 @@ async fn rollback_and_rewriting_by_the_operator_are_found_with_a_kept_checkpoint
         std::fs::write(&file, note).unwrap();
         let said = since_file();
         assert!(
-            said.contains("is no checkpoint") && said.contains(why),
+            said.contains("is not a checkpoint") && said.contains(why),
             "{said}"
         );
     }

@@ -47,6 +47,29 @@ fn verify(data: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Stops the server: the trail verifies, and a rebuild of the views changes nothing.
+fn is_whole(house: &mut House) {
+    house.stop();
+    assert_eq!(verify(house.data())["verified"], true);
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+}
+
+/// What was redirected and what was erased is told as before, a hold that ran out
+/// while nobody served is final, and what waits can be answered.
+async fn goes_on(house: &House, person: &str, key: &str, ids: [&str; 4]) {
+    let [redirected, erased, held, waits] = ids;
+    let told = house.response(key, redirected).await;
+    assert_eq!(
+        (&told["feedback"], &told["edited_content"]),
+        (&json!("Shorter."), &json!({ "n": 1 }))
+    );
+    assert_eq!(house.response(key, erased).await["content_erased"], true);
+    assert_eq!(house.answer(key, held).await["status"], "rejected");
+    let approve = json!({ "status": "approved" });
+    assert_eq!(house.respond(person, waits, approve).await.status, 200);
+}
+
 #[tokio::test]
 async fn data_of_the_version_before_row_seals_opens_migrates_verifies_and_serves() {
     let mut house = moved_in("schema-3");
@@ -81,10 +104,7 @@ async fn data_of_the_version_before_row_seals_opens_migrates_verifies_and_serves
         .respond(ANN, &next, json!({ "status": "approved" }))
         .await;
     assert_eq!(approved.status, 200);
-    house.stop();
-    assert_eq!(verify(house.data())["verified"], true);
-    let rebuilt = house.json(&["trail", "rebuild"]);
-    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    is_whole(&mut house);
 }
 
 #[tokio::test]
@@ -120,10 +140,7 @@ async fn data_of_the_version_before_codes_of_deliveries_opens_migrates_verifies_
         .respond(ANN, WAITS, json!({ "status": "approved" }))
         .await;
     assert_eq!(answer.status, 200);
-    house.stop();
-    assert_eq!(verify(house.data())["verified"], true);
-    let rebuilt = house.json(&["trail", "rebuild"]);
-    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    is_whole(&mut house);
 }
 
 #[tokio::test]
@@ -162,10 +179,7 @@ async fn data_of_the_version_before_erasing_the_unanswered_opens_migrates_verifi
         house.response(WRITER, TIMED_OUT).await["feedback"],
         "Too late."
     );
-    house.stop();
-    assert_eq!(verify(house.data())["verified"], true);
-    let rebuilt = house.json(&["trail", "rebuild"]);
-    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    is_whole(&mut house);
     assert_eq!(verify(house.data())["verified"], true);
 }
 
@@ -181,21 +195,8 @@ async fn data_of_the_version_before_turns_opens_migrates_verifies_and_serves() {
     // Before anything is migrated, too.
     assert_eq!(verify(house.data())["entries"], 14);
     house.serve().await;
-    let told = house.response(WRITER, REDIRECTED).await;
-    assert_eq!(
-        (&told["feedback"], &told["edited_content"]),
-        (&json!("Shorter."), &json!({ "n": 1 }))
-    );
-    assert_eq!(house.response(WRITER, ERASED).await["content_erased"], true);
-    assert_eq!(house.answer(WRITER, HELD).await["status"], "rejected");
-    let answer = house
-        .respond(ANN, WAITS, json!({ "status": "approved" }))
-        .await;
-    assert_eq!(answer.status, 200);
-    house.stop();
-    assert_eq!(verify(house.data())["verified"], true);
-    let rebuilt = house.json(&["trail", "rebuild"]);
-    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    goes_on(&house, ANN, WRITER, [REDIRECTED, ERASED, HELD, WAITS]).await;
+    is_whole(&mut house);
 }
 
 #[tokio::test]
@@ -210,17 +211,7 @@ async fn data_of_the_version_before_rooms_opens_migrates_verifies_and_serves() {
     // Before anything is migrated, too.
     assert_eq!(verify(house.data())["entries"], 19);
     house.serve().await;
-    let told = house.response(WRITER, REDIRECTED).await;
-    assert_eq!(
-        (&told["feedback"], &told["edited_content"]),
-        (&json!("Shorter."), &json!({ "n": 1 }))
-    );
-    assert_eq!(house.response(WRITER, ERASED).await["content_erased"], true);
-    assert_eq!(house.answer(WRITER, HELD).await["status"], "rejected");
-    let answer = house
-        .respond(ANN, WAITS, json!({ "status": "approved" }))
-        .await;
-    assert_eq!(answer.status, 200);
+    goes_on(&house, ANN, WRITER, [REDIRECTED, ERASED, HELD, WAITS]).await;
     // Numbers in lanes go on where they were.
     house
         .deliver(WRITER, "writer", json!({ "headline": "New" }))
@@ -230,10 +221,7 @@ async fn data_of_the_version_before_rooms_opens_migrates_verifies_and_serves() {
         .await
         .json();
     assert_eq!(swept["total"], 5, "{swept}");
-    house.stop();
-    assert_eq!(verify(house.data())["verified"], true);
-    let rebuilt = house.json(&["trail", "rebuild"]);
-    assert_eq!(rebuilt["changed"], json!([]), "{rebuilt}");
+    is_whole(&mut house);
 }
 
 /// While its day lasts: the clock stands where the data were made.

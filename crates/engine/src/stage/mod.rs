@@ -97,8 +97,7 @@ impl<'a> Stage<'a> {
             debug_assert!(core.agents.stream(agent_id).is_none(), "it was not loaded");
             Arc::make_mut(&mut core.agents).insert(placed.stream, agent_id);
         }
-        // Lanes that were not loaded would begin at nothing. The batch fails rather
-        // than forget how much there is.
+        // Lanes that were not loaded would restart at zero, so the batch fails instead.
         let has_lanes = placed.begins || core.lanes.contains_key(&placed.stream);
         if matches!(stream, Stream::Agent(_)) && !has_lanes {
             debug_assert!(has_lanes, "the lanes of an agent were not asked for");

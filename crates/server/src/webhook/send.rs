@@ -98,15 +98,13 @@ async fn send_whole(app: &App, clients: &Clients, row: &CallbackRow) -> Result<u
     let body = told.map_err(unreadable)?.ok_or_else(gone)?.body;
     let url = delivery.row.callback.as_deref().unwrap_or_default();
     let callback = CallbackUrl::parse(url).map_err(|fault| format!("the callback {fault}"))?;
-    let accounts = shared.accounts();
-    let rule = accounts
-        .allow_rule(&callback)
-        .ok_or_else(|| "the host is not on the allowlist".to_owned())?;
+    let rule = shared.accounts().allow_rule(&callback).cloned();
+    let rule = rule.ok_or_else(|| "the host is not on the allowlist".to_owned())?;
     if let Some(address) = callback.literal() {
         // No resolver is asked for it.
-        Guard::of(rule).check(address)?;
+        Guard::of(&rule).check(address)?;
     }
-    let client = clients.of(rule)?;
+    let client = clients.of(&rule)?;
 
     let secrets = secrets(app, &delivery.agent_id).await?;
     // Receivers compare it with their own clocks.

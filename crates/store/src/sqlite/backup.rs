@@ -20,7 +20,7 @@ pub fn copy(
     file: &Path,
     keys: &[(String, Vec<u8>)],
 ) -> rusqlite::Result<()> {
-    // From the root on: SQLite reads `file:…` as an address with options.
+    // Absolute, because SQLite reads a name that starts with `file:` as a URI.
     let file = &absolute(file)?;
     let path = file
         .to_str()
@@ -69,7 +69,7 @@ pub fn reseal(directory: &Path, seal: &RowSeal, all: bool) -> Result<()> {
     let mut connection = Connection::open(directory.join(FILE)).map_err(failed)?;
     sealed::register(&connection, Some(seal.clone())).map_err(failed)?;
     if schema::is_older_and_sealed(&connection)? {
-        // Or a step that takes over only what carries our codes would take nothing.
+        // A later step keeps only rows with our codes, so they get them first.
         let transaction = connection.transaction().map_err(failed)?;
         sealed::seal_kept(&transaction, seal).map_err(failed)?;
         transaction.commit().map_err(failed)?;

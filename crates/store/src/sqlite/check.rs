@@ -54,9 +54,9 @@ const HEADLESS: &str = "head: there is none, and nothing else says what was sign
     restore a backup with `wakeful restore`";
 
 /// Every agent has lanes, every delivery has an agent, and the last entry has a
-/// stream: a few look-ups for each agent. The streams of people are the engine's to
-/// miss; others are not counted, because there may be many more of them than there
-/// are agents and people.
+/// stream: a few look-ups for each agent. The engine checks the streams of people.
+/// Other streams are not checked here: there may be far more of them than agents and
+/// people.
 const LOST_STREAM: &str = "
     WITH RECURSIVE delivered (stream) AS (
         SELECT min(stream) FROM deliveries

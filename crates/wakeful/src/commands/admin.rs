@@ -248,8 +248,8 @@ pub async fn webhook(place: &Place, command: Webhook) -> Result<Ending> {
                 say(&match (text(&value["pattern"]), refused) {
                     (pattern, false) => format!("Callbacks to {pattern} are allowed."),
                     (pattern, true) => format!(
-                        "{pattern} is on the list, but is not a public address: callbacks to it \
-                         are refused. Remove it, and allow it again with --network."
+                        "{pattern} is on the allowlist, but it is not a public address, so \
+                         callbacks to it are refused. Remove it, then allow it with --network."
                     ),
                 })
             };

@@ -171,7 +171,7 @@ async fn raw(place: &Place, path: &str, name: &str) -> Result<Ending> {
                 _ => Checkpoint::unsigned(&text).is_some(),
             };
             if !is_one {
-                bail!("the answer is no {name} of a log; check the address");
+                bail!("the answer is not a log's {name}; check the address");
             }
             match place.json {
                 true if name == "key" => print_json(&json!({ name: text.trim_end() })),
@@ -202,7 +202,7 @@ fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Check
             match key.open(&note) {
                 Ok(checkpoint) => return Ok(checkpoint),
                 Err(CheckpointFault::NotSigned) => {}
-                Err(fault) => bail!("{} is no checkpoint: {fault}", file.display()),
+                Err(fault) => bail!("{} is not a checkpoint: {fault}", file.display()),
             }
         }
         bail!(

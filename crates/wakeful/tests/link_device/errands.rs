@@ -51,7 +51,7 @@ async fn what_is_no_token_is_not_taken_for_one() {
                 let said = String::from_utf8(output.stderr).unwrap();
                 let why = match body.starts_with('{') {
                     true => "answer holds no token",
-                    false => "the answer is not Wakeful's",
+                    false => "the answer is not from a Wakeful server",
                 };
                 assert!(said.contains(why), "{said}");
             }

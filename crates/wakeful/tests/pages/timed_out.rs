@@ -93,7 +93,7 @@ async fn an_owner_erases_an_item_whose_time_is_over_by_the_page_and_by_the_api()
     house.respond(token, &ids[2], late).await;
     let page = olga.page(&item(&ids[2])).await;
     assert!(
-        page.contains("The agent had gone on before it was answered."),
+        page.contains("This was answered after the agent had gone on."),
         "{page}"
     );
     // Nothing can be erased where there is nothing.

@@ -114,7 +114,7 @@ impl Shown for Delivery {
         html! {
             @if let Some(at) = delivery.timeout_at {
                 p .hint {
-                    @if delivery.timed_out && !self.is_open() { "The agent had gone on before it was answered." }
+                    @if delivery.timed_out && !self.is_open() { "This was answered after the agent had gone on." }
                     @else if delivery.timed_out { "The agent has gone on without an answer. It still takes one." }
                     @else if self.is_open() { "The agent goes on without an answer " (when::until(at, now)) "." }
                 }

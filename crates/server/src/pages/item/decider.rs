@@ -34,15 +34,15 @@ pub fn refusal_in_words(signed: &Signed, refusal: &Refusal) -> String {
         Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, .. }) => {
             let verdict = verdict.as_str();
             match *by == signed.user.name {
-                true => format!("You {verdict} this before, and that is final."),
+                true => format!("You {verdict} this earlier, and it is final."),
                 false => format!(
-                    "Your answer was not taken: {by} {verdict} this before, and that is final."
+                    "Your answer was not sent: {by} {verdict} this earlier, and it is final."
                 ),
             }
         }
         Refusal::Inbox(Rejection::HeldByAnother { by, verdict, .. }) => {
             let verdict = verdict.as_str();
-            format!("Your answer was not taken: {by} {verdict} this before.")
+            format!("Your answer was not sent: {by} {verdict} this earlier.")
         }
         refusal => refusal.to_string(),
     }
