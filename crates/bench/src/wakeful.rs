@@ -4,12 +4,12 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::work::AGENT;
+use crate::{report::Verified, work::AGENT};
 
 /// So high that the bucket never empties: the bench measures the server, not its limits.
 const RATE: &str = "1000000000/1000000000";
@@ -104,13 +104,16 @@ impl Wakeful {
         command
     }
 
-    /// Verifies the whole trail: how many entries, in what time.
-    pub fn verify(&self, data: &Path) -> Result<(u64, Duration)> {
+    /// Verifies the trail and everything beside it.
+    pub fn verify(&self, data: &Path) -> Result<Verified> {
         let began = Instant::now();
         let said = self.json(data, &["trail", "verify", "--json"])?;
         let took = began.elapsed();
         let entries = said["entries"].as_u64();
-        Ok((entries.context("`trail verify` names no entries")?, took))
+        let entries = entries.context("`trail verify` names no entries")?;
+        let log = said["log_seconds"].as_f64();
+        let log = log.context("`trail verify` does not say how long the log took")?;
+        Ok(Verified::new(entries, log, took.as_secs_f64()))
     }
 
     pub fn sign_in_link(&self, data: &Path) -> Result<String> {

@@ -180,7 +180,8 @@ pub struct StoreReport {
 
 /// Verifies a store from its bytes, on as many threads as there are cores: as
 /// someone who trusts `key`, or with none as someone who trusts the key that
-/// the log itself names. `progress` is told how many entries were read.
+/// the log itself names. `progress` is told how many entries were read, and that all
+/// were when the log is proven and the rows beside it come next.
 pub async fn verify(
     store: &dyn Store,
     vault: &Vault,
@@ -245,6 +246,7 @@ pub async fn verify(
     let newest = remembered.newest(|note| verifier.open(note).ok());
     let kept = verifier.kept();
     let report = verifier.finish(&checkpoint)?;
+    progress(head.size, head.size);
     match &newest {
         Some(newest) => contains(store, newest).await?,
         None => remembered.of_other_log(&checkpoint.origin)?,

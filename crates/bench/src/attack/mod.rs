@@ -79,7 +79,7 @@ pub fn run(plan: &Plan) -> Result<bool> {
     let held = runtime.block_on(measure(plan, &known, addr, running.process()))?;
     runtime.shutdown_background();
     running.stop()?;
-    let (entries, _) = wakeful.verify(data.path())?;
+    let entries = wakeful.verify(data.path())?.entries;
     writeln!(std::io::stdout(), "the trail of {entries} entries verifies")?;
     Ok(held)
 }

@@ -73,9 +73,10 @@ pub fn append(
         }
     });
     let version = written?.ok_or(Error::Conflict)?;
-    let settled = ids.settle_some(&transaction).map_err(failed)?;
+    let added = &batch.wake.new_deliveries;
+    let settled = ids.settle_some(&transaction, added.len()).map_err(failed)?;
     transaction.commit().map_err(failed)?;
-    ids.committed(settled, &batch.wake.new_deliveries);
+    ids.committed(settled, added);
     Ok(version)
 }
 
