@@ -9,7 +9,12 @@ use std::{
     thread,
 };
 
-use crate::{failure::Failure, play::play, tally::Tally};
+use crate::{
+    failure::Failure,
+    house::{self, broken::Rule, counts::Counts},
+    play::play,
+    tally::Tally,
+};
 
 /// Steps of one seed, where many are played.
 pub const STEPS_EACH: u64 = 20_000;
@@ -22,9 +27,21 @@ pub fn play_many(first: u64, steps: u64, threads: usize) -> Result<Tally, Box<Fa
     play_seeds(seeds, threads, play, |sum, tally| sum.add(&tally))
 }
 
+/// The same with the engine, each seed for [`house::STEPS_EACH`].
+pub fn play_engine(
+    first: u64,
+    steps: u64,
+    threads: usize,
+    rule: Option<Rule>,
+) -> Result<Counts, Box<house::failure::Failure>> {
+    let seeds = first..first + steps.div_ceil(house::STEPS_EACH);
+    let play = |seed| house::play::play(seed, house::STEPS_EACH, rule);
+    play_seeds(seeds, threads, play, |sum, counts| sum.sum(&counts))
+}
+
 /// Plays each seed once and sums up. Of several failures that of the lowest seed
 /// is returned.
-pub fn play_seeds<T: Default + Send, E: Send>(
+fn play_seeds<T: Default + Send, E: Send>(
     seeds: Range<u64>,
     threads: usize,
     play: impl Fn(u64) -> Result<T, E> + Sync,

@@ -5,6 +5,7 @@
 
 use std::{
     env,
+    fmt::Display,
     io::{self, Write as _},
     process::ExitCode,
     thread,
@@ -12,7 +13,7 @@ use std::{
 };
 
 use sim::{
-    crowd::play_many,
+    crowd::{self, play_many},
     house::{
         self,
         broken::{self, Rule},
@@ -104,45 +105,37 @@ fn main() -> ExitCode {
         _ if asked.engine || asked.rule.is_some() => return play_engine(&asked),
         _ => {}
     }
-    let began = Instant::now();
-    let played = match asked.seed {
+    let played = || match asked.seed {
         Some(seed) => play(seed, asked.steps),
         None => play_many(asked.from, asked.steps, asked.threads),
     };
-    match played {
-        Ok(tally) => {
-            let seconds = began.elapsed().as_secs_f64();
-            let pace = tally.steps as f64 / seconds;
-            let table = tally.table();
-            // Nothing is lost if nobody reads it.
-            let _ = writeln!(
-                io::stdout(),
-                "{table}{seconds:.1} s, {pace:.0} steps a second"
-            );
-            ExitCode::SUCCESS
-        }
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::FAILURE
-        }
-    }
+    report(played, |tally| (tally.steps, tally.table()))
 }
 
 /// The engine, with one seed or with many.
 fn play_engine(asked: &Asked) -> ExitCode {
-    let began = Instant::now();
-    let played = match asked.seed {
+    let played = || match asked.seed {
         Some(seed) => house::play::play(seed, asked.steps, asked.rule),
-        None => house::crowd::play_many(asked.from, asked.steps, asked.threads, asked.rule),
+        None => crowd::play_engine(asked.from, asked.steps, asked.threads, asked.rule),
     };
-    match played {
-        Ok(counts) => {
+    report(played, |counts| (counts.steps, format!("{counts}\n")))
+}
+
+/// Plays, and prints what happened and at which pace, or how it failed.
+fn report<T, E: Display>(
+    play: impl FnOnce() -> Result<T, E>,
+    told: impl FnOnce(T) -> (u64, String),
+) -> ExitCode {
+    let began = Instant::now();
+    match play() {
+        Ok(played) => {
             let seconds = began.elapsed().as_secs_f64();
-            let pace = counts.steps as f64 / seconds;
+            let (steps, text) = told(played);
+            let pace = steps as f64 / seconds;
             // Nothing is lost if nobody reads it.
             let _ = writeln!(
                 io::stdout(),
-                "{counts}\n{seconds:.1} s, {pace:.0} steps a second"
+                "{text}{seconds:.1} s, {pace:.0} steps a second"
             );
             ExitCode::SUCCESS
         }

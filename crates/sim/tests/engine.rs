@@ -3,10 +3,12 @@
 
 use std::{collections::BTreeSet, env, process::Command, thread};
 
-use sim::house::{
-    broken::{self, Rule},
-    crowd::play_many,
-    play::play,
+use sim::{
+    crowd::play_engine,
+    house::{
+        broken::{self, Rule},
+        play::play,
+    },
 };
 
 const STEPS: u64 = 1_000_000;
@@ -76,7 +78,7 @@ fn a_million_steps_of_the_engine_never_part_from_the_model() {
         Some(_) => STEPS_IN_FULL,
         None => STEPS,
     };
-    let counts = match play_many(1, steps, cores(), None) {
+    let counts = match play_engine(1, steps, cores(), None) {
         Ok(counts) => counts,
         Err(failure) => panic!("{failure}"),
     };

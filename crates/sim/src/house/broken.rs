@@ -1,7 +1,7 @@
 //! Rules of the engine and the inbox that can be broken on purpose, and how long
 //! it takes until that is noticed.
 
-use super::{crowd::STEPS_EACH, failure::Failure, play::play};
+use super::{STEPS_EACH, failure::Failure, play::play};
 
 /// One rule, in the crate that keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,14 +9,13 @@
 //! `orders` draws what is asked; `model`, with `item` and `people`, says what must
 //! come of it. `process` is the engine with its store, clock and faults, and a
 //! `sweeper` is an agent. `play` lets them take turns and `judge` holds each turn
-//! against the model, with `compare` for what is stored. `crowd` plays many seeds,
-//! and `broken` plays with a rule of the engine broken on purpose.
+//! against the model, with `compare` for what is stored.
+//! `broken` plays with a rule of the engine broken on purpose.
 
 pub mod asked;
 pub mod broken;
 pub mod compare;
 pub mod counts;
-pub mod crowd;
 pub mod failure;
 pub mod item;
 mod judge;
@@ -26,3 +25,7 @@ pub mod people;
 pub mod play;
 pub mod process;
 pub mod sweeper;
+
+/// Steps of one seed, where many are played: what one turn costs grows with
+/// what the model has to look through.
+pub const STEPS_EACH: u64 = 4_000;

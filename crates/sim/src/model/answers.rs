@@ -14,10 +14,7 @@ impl Model {
     /// created or a merge begun depends on rules outside the model as well.
     pub(super) fn is_possible(&self, question: &Question, facts: &Facts) -> bool {
         let inside = match &question.what {
-            What::Approve(task) => {
-                let task = self.tasks.get(task.0 as usize);
-                task.is_some_and(|task| task.plan == Plan::Draft)
-            }
+            What::Approve(task) => self.tasks.get(task.0 as usize) == Some(&Plan::Draft),
             What::Create(_, _, new) => self.works(new.parent),
             What::Deliver(letter) => self.letter(*letter).is_some(),
             What::Merge(id) => self.state(*id) == Some(State::Integrating),
@@ -126,15 +123,6 @@ impl Model {
     /// Their own words about a conflict are a resolution, whatever was proposed.
     fn changed(&mut self, mut question: Question, change: &Modification) -> Question {
         match (&mut question.what, change) {
-            (What::Approve(task), Modification::Task(change)) => {
-                let task = self.tasks.get_mut(task.0 as usize);
-                if let (Some(task), Some(name)) = (task, &change.name) {
-                    task.name = name.clone();
-                }
-            }
-            (What::Create(_, _, new), Modification::Workspace(change)) => {
-                new.priority = change.priority.unwrap_or(new.priority);
-            }
             (What::Deliver(letter), Modification::Payload(payload)) => {
                 let mut letters = self.letters.iter_mut();
                 if let Some(letter) = letters.find(|other| other.id == *letter) {

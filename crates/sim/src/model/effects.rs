@@ -135,7 +135,6 @@ impl Model {
             originator,
             task: new.task,
             group: new.group.clone(),
-            priority: new.priority,
             timeout_us: new.timeout_us,
             timed_us: 0,
             since,
@@ -252,7 +251,7 @@ impl Model {
 
     pub(super) fn set_plan(&mut self, task: TaskId, plan: Plan) {
         if let Some(known) = self.tasks.get_mut(task.0 as usize) {
-            known.plan = plan;
+            *known = plan;
         }
         self.drop_questions(|question| matches!(question.what, What::Approve(id) if id == task));
     }

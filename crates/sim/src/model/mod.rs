@@ -38,7 +38,7 @@ use wacp::{
     right::RightKind,
     role::{Role, Text},
     user::{Capability, UserState},
-    workspace::{Band, NewWorkspace, WindDown, lifecycle::State},
+    workspace::{NewWorkspace, WindDown, lifecycle::State},
 };
 
 pub use compare::compare;
@@ -61,7 +61,8 @@ pub struct Model {
     /// Envelopes that people wrote to the coordinator, and who.
     injected: Vec<(EnvelopeId, UserId)>,
     escalations: Vec<(SignalId, WorkspaceId)>,
-    tasks: Vec<Task>,
+    /// How far the plan of each task came.
+    tasks: Vec<Plan>,
     /// Waiting, oldest first.
     gates: Vec<Question>,
     /// Fell back to the coordinator.
@@ -84,7 +85,6 @@ struct Space {
     originator: Party,
     task: Option<TaskId>,
     group: Option<Text>,
-    priority: Band,
     timeout_us: u64,
     /// Time counted against the timeout, up to `since`.
     timed_us: u64,
@@ -126,12 +126,6 @@ struct Letter {
     rights: Vec<(RightKind, WorkspaceId)>,
     /// How often it was delivered.
     deliveries: u8,
-}
-
-#[derive(Debug)]
-struct Task {
-    name: Text,
-    plan: Plan,
 }
 
 /// How far a plan came.
@@ -185,7 +179,6 @@ impl Model {
             originator: Party::System,
             task: None,
             group: None,
-            priority: Band::Normal,
             timeout_us: 0,
             timed_us: 0,
             since: at,

