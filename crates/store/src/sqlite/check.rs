@@ -68,8 +68,11 @@ const LOST_STREAM: &str = "
     WHERE NOT EXISTS (SELECT 1 FROM streams WHERE no = s.stream)";
 
 fn is_headless(connection: &Connection) -> rusqlite::Result<bool> {
-    let find = "SELECT 1 FROM entries WHERE NOT EXISTS (SELECT 1 FROM head) LIMIT 1";
-    connection.prepare(find)?.exists([])
+    // Two values: in a WHERE they would be a join, which looks at every entry.
+    let find = "SELECT EXISTS (SELECT 1 FROM entries), EXISTS (SELECT 1 FROM head)";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found: (bool, bool) = connection.query_row(find, [], read)?;
+    Ok(found == (true, false))
 }
 
 /// Makes an index anew whose boundary somebody removed: from 0 on, all of it is
@@ -391,4 +394,45 @@ fn index(connection: &Connection, wrong: &mut Vec<String>) -> rusqlite::Result<(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use rusqlite::params;
+
+    use super::*;
+
+    /// The steps that SQLite takes for the checks of a start.
+    fn steps_of_a_start(entries: i64) -> u64 {
+        let seal = RowSeal::new(&[7; 32]);
+        let mut connection = Connection::open_in_memory().unwrap();
+        sealed::register(&connection, Some(seal.clone())).unwrap();
+        schema::migrate(&mut connection, &seal).unwrap();
+        connection
+            .execute_batch("INSERT INTO streams VALUES (0, 'admin', 0, NULL, NULL); INSERT INTO head VALUES (1, 0, 0, '', 0);")
+            .unwrap();
+        let entry = "INSERT INTO entries VALUES (?1, 0, ?1, NULL, x'', x'', x'', x'', 0)";
+        for position in 0..entries {
+            connection.execute(entry, params![position]).unwrap();
+        }
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        let count = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        start(&connection).unwrap();
+        steps.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_start_takes_as_long_in_a_large_store_as_in_a_small_one() {
+        assert_eq!(steps_of_a_start(1000), steps_of_a_start(10));
+    }
 }
