@@ -27,4 +27,7 @@ pub struct Batch {
     pub seen: Vec<(String, Uuid)>,
     /// Person, delivery, and until when it is out of their sight; `None`: it is not.
     pub snoozed: Vec<(String, u64, Option<Micros>)>,
+    /// Person and moment: what is out of their sight until then is in sight again,
+    /// and its rows go.
+    pub over: Vec<(String, Micros)>,
 }

@@ -369,7 +369,7 @@ pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<E
             "SELECT {ENTRY} FROM entries WHERE position = ?1
              UNION ALL
              SELECT {ENTRY} FROM entries WHERE position IN
-                (SELECT position FROM history WHERE delivery = ?1 ORDER BY position LIMIT 1000)
+                (SELECT position FROM history WHERE delivery = ?1 ORDER BY position DESC LIMIT 1000)
              ORDER BY position"
         ))?
         .query_map([delivery as i64], entry)?
