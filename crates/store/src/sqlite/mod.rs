@@ -47,6 +47,7 @@ use checkpoints::Checkpoints;
 use head_file::HeadFile;
 use ids::Ids;
 use readers::Readers;
+use records::Damage;
 
 pub use backup::{reseal, restore};
 use head_file::HEAD_FILE;
@@ -106,13 +107,13 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
 /// What is wrong, and what to run.
 fn advised(error: &rusqlite::Error) -> String {
     let said = match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, what) if what.is::<Damage>() => {
+            return what.to_string();
+        }
         rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
         other => other.to_string(),
     };
-    match said.contains("`wakeful ") {
-        true => said,
-        false => format!("{said}; run `wakeful trail verify`"),
-    }
+    format!("{said}; run `wakeful trail verify`")
 }
 
 /// A value of a type or size that was never written.

@@ -79,9 +79,15 @@ fn changed(table: &str) -> rusqlite::Error {
     ))
 }
 
-/// What cannot have been written, in words.
+/// What is damaged, and what to run.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Damage(String);
+
+/// What cannot have been written, and what to run.
 pub fn damaged(what: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
+    let damage = Box::new(Damage(what));
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, damage)
 }
 
 /// A row that does not carry its code is not given: it would say who may do what.
