@@ -24,6 +24,10 @@ use crate::{
     workspace::{Deadline, Ended, Limits, Workspace, lifecycle::State},
 };
 
+/// In the year 2112. No clock is believed beyond this moment, so that there is
+/// always a later one, and room for the longest wait.
+const LATEST: Micros = Micros(1 << 52);
+
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -318,6 +322,13 @@ impl Run {
             None => Actor::Protocol,
             Some(role) => Actor::Role(role),
         }
+    }
+
+    /// The time of a decision made when the clock shows `clock`: at least a
+    /// microsecond after the last entry, whatever the clock does.
+    pub fn time(&self, clock: Micros) -> Micros {
+        let after = Micros(self.clock.0.saturating_add(1));
+        clock.min(LATEST).max(after)
     }
 
     /// When something must happen by itself; then `Tick`.
