@@ -11,6 +11,7 @@
 //! | [`effects`] | with the entries of a commit: what the world must be told now; never on replay |
 //! | [`Run::next_deadline`] | when to give the order `Tick` next |
 //! | [`recovery::rebuild`] | at the start, with the whole trail; then the order `Recover` |
+//! | [`recovery::resume`] | the same, with a [`snapshot`] and the entries after it |
 //!
 //! [`step`] does all three at once.
 //! A worker is created, directed, makes something, and its work is merged:
@@ -106,6 +107,7 @@ pub mod rejection;
 pub mod right;
 pub mod role;
 pub mod signal;
+pub mod snapshot;
 mod stage;
 pub mod state;
 pub mod task;

@@ -6,5 +6,6 @@ mod every;
 mod highway;
 mod losses;
 mod orders;
+mod past;
 mod recovering;
 mod world;
