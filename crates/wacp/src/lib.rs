@@ -110,6 +110,7 @@ mod stage;
 pub mod state;
 pub mod task;
 pub mod user;
+pub mod wire;
 pub mod workspace;
 
 pub use command::{Command, Order, Principal};
