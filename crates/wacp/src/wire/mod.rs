@@ -22,6 +22,7 @@ pub mod kind;
 pub mod mail;
 pub mod names;
 pub mod order;
+pub mod proof;
 pub mod setting;
 pub mod start;
 

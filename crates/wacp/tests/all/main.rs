@@ -7,4 +7,5 @@ mod highway;
 mod losses;
 mod orders;
 mod recovering;
+mod wire;
 mod world;

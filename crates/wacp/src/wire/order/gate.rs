@@ -16,12 +16,13 @@ pub fn modification(
     changes: &Table,
 ) -> Outcome<Option<Modification>> {
     let args = Args::new(changes, context, "");
-    let modification = read(gate, &args)?;
+    let modification = read(&args, gate)?;
     args.all_used()?;
     Ok(modification)
 }
 
-fn read(gate: GateType, args: &Args<'_>) -> Outcome<Option<Modification>> {
+/// The same of an object that holds more.
+pub fn read(args: &Args<'_>, gate: GateType) -> Outcome<Option<Modification>> {
     Ok(Some(match gate {
         GateType::TaskApproval => Modification::Task(TaskModification {
             description: args.maybe("description")?,
