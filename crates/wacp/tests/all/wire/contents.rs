@@ -38,7 +38,11 @@ fn what_stands_in_an_order_is_taken_out_once_and_named_by_its_sha256() {
             "artifacts": [{"resource": "a", "sha256": hex("same"), "base": base},
                 {"resource": "b", "sha256": hex("uploaded"), "base": null}]})
     );
-    let kept: BTreeSet<&[u8]> = contents.inline.iter().map(|(_, bytes)| &bytes[..]).collect();
+    let kept: BTreeSet<&[u8]> = contents
+        .inline
+        .iter()
+        .map(|(_, bytes)| &bytes[..])
+        .collect();
     assert_eq!(contents.inline.len(), 2, "the same words are kept once");
     assert_eq!(kept, BTreeSet::from([&b"same"[..], &b"{}"[..]]));
     let named = ["before", "uploaded"].map(|text| sha256(text.as_bytes()));
@@ -89,9 +93,15 @@ fn an_answer_shows_text_where_it_is_text_and_says_what_was_erased() {
         shown(Format::Markdown, b"hello", true),
         json!({"format": "markdown", "bytes": 5, "sha256": hex(b"hello"), "text": "hello"})
     );
-    for (format, bytes) in [(Format::Binary, &b"hello"[..]), (Format::Json, b"\xff\xfe123")] {
+    for (format, bytes) in [
+        (Format::Binary, &b"hello"[..]),
+        (Format::Json, b"\xff\xfe123"),
+    ] {
         let shown = shown(format, bytes, true);
-        assert!(shown.get("text").is_none() && shown["base64"].is_string(), "{shown}");
+        assert!(
+            shown.get("text").is_none() && shown["base64"].is_string(),
+            "{shown}"
+        );
     }
     assert_eq!(
         shown(Format::Yaml, b"gone", false),
@@ -99,5 +109,8 @@ fn an_answer_shows_text_where_it_is_text_and_says_what_was_erased() {
     );
     let long = vec![b'x'; MAX_INLINE + 1];
     let shown = shown(Format::Markdown, &long, true);
-    assert_eq!(shown, json!({"format": "markdown", "bytes": long.len(), "sha256": hex(&long)}));
+    assert_eq!(
+        shown,
+        json!({"format": "markdown", "bytes": long.len(), "sha256": hex(&long)})
+    );
 }

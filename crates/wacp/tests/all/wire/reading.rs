@@ -52,7 +52,10 @@ fn every_order_of_the_table_is_read_and_no_other_command_is() {
     }
     let names = ACCESS.iter().map(|access| access.name);
     assert!(names.eq(Command::NAMES.iter().copied()));
-    assert_eq!(read("bless", &Map::new()).unwrap_err().code(), "unknown_order");
+    assert_eq!(
+        read("bless", &Map::new()).unwrap_err().code(),
+        "unknown_order"
+    );
 }
 
 #[test]
@@ -123,7 +126,11 @@ fn a_value_of_another_kind_is_found_where_it_stands() {
                 assert_eq!(place, format!("{}/0", key.name), "{name}");
             }
             for held in inside(&key.kind).into_iter().flatten() {
-                let object = with(&super::least(inside(&key.kind).unwrap()), held.name, wrong(&held.kind));
+                let object = with(
+                    &super::least(inside(&key.kind).unwrap()),
+                    held.name,
+                    wrong(&held.kind),
+                );
                 let (value, begins) = match key.kind {
                     Kind::List(_) => (json!([object]), format!("{}/0/{}", key.name, held.name)),
                     _ => (json!(object), format!("{}/{}", key.name, held.name)),
@@ -169,7 +176,10 @@ fn a_body_is_one_order_or_a_list_of_them() {
     assert_eq!(code(json!({"orders": one})), (None, "not_an_order"));
     assert_eq!(code(json!({"orders": []})), (None, "no_orders"));
     assert_eq!(code(json!({"orders": [one, 1]})), (Some(1), "not_an_order"));
-    assert_eq!(code(json!({"orders": [one], "do": "x"})), (None, "unknown_key"));
+    assert_eq!(
+        code(json!({"orders": [one], "do": "x"})),
+        (None, "unknown_key")
+    );
     assert_eq!(code(json!({"orders": [one, one]})), (Some(1), "name_taken"));
     assert_eq!(code(json!({"do": "x", "as": 1})), (None, "wrong_kind"));
     let many = vec![json!({"do": "shut_down"}); MAX_ORDERS + 1];
@@ -195,9 +205,7 @@ fn keys_that_exclude_each_other_are_not_given_together() {
     ] {
         assert_eq!(code(order), "key_not_allowed");
     }
-    let artifact = |held: Value| {
-        json!({"do": "create_checkpoint", "status": "final", "intent": "x", "artifacts": [held]})
-    };
+    let artifact = |held: Value| json!({"do": "create_checkpoint", "status": "final", "intent": "x", "artifacts": [held]});
     for held in [
         json!({"resource": "a"}),
         json!({"resource": "a", "text": "x", "base64": "eA=="}),
