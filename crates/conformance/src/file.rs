@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use wacp::wire::kind::Length;
+use wacp::wire::length::Length;
 
 use crate::{Outcome, Trouble, broken};
 

@@ -12,11 +12,8 @@ use wacp::{
     id::{CheckpointId, EnvelopeId, WorkspaceId},
     role::{EnvelopeType, Text},
     wire::{
-        Args, Context, Defaults, Outcome, Table,
-        kind::{Key, Length},
-        names::Anything,
-        order::gate,
-        setting,
+        Args, Context, Defaults, Outcome, Table, kind::Key, length::Length, names::Anything,
+        order::gate, setting,
     },
     workspace::NewRun,
 };

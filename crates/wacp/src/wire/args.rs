@@ -5,14 +5,17 @@
 
 use std::cell::RefCell;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use trail::KeyName;
 
 use super::{
     content::Shelf,
     fault::{Fault, Outcome, Why},
-    kind::{At, Key, Kind, Read},
+    kind::{Key, Kind},
     names::Names,
+    read::{At, Read},
+    words::{Word, words},
 };
 use crate::{
     Principal, Run,
@@ -176,16 +179,41 @@ impl<'a> Args<'a> {
         key: &'static str,
         read: impl FnOnce(&Args<'_>) -> Outcome<T>,
     ) -> Outcome<Option<T>> {
+        self.inner_of(key, Kind::Table, read)
+    }
+
+    fn inner_of<T>(
+        &self,
+        key: &'static str,
+        kind: impl FnOnce(Vec<Key>) -> Kind,
+        read: impl FnOnce(&Args<'_>) -> Outcome<T>,
+    ) -> Outcome<Option<T>> {
         if self.is_probe() {
             let probe = Args::probe(self.context);
             let read = read(&probe)?;
-            self.note(key, false, || Kind::Table(probe.into_keys()));
+            self.note(key, false, || kind(probe.into_keys()));
             return Ok(Some(read));
         }
-        self.note(key, false, || Kind::Table(Vec::new()));
+        self.note(key, false, || kind(Vec::new()));
         match self.value(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => self.object(&self.below(key), value, read).map(Some),
+        }
+    }
+
+    /// A word of a closed set under a key, or an object.
+    pub fn word_or_inner<W: DeserializeOwned, T>(
+        &self,
+        key: &'static str,
+        word: impl FnOnce(W) -> T,
+        read: impl FnOnce(&Args<'_>) -> Outcome<T>,
+    ) -> Outcome<Option<T>> {
+        match self.value(key) {
+            Some(Value::String(_)) => {
+                let Word(read) = self.need(key)?;
+                Ok(Some(word(read)))
+            }
+            _ => self.inner_of(key, |keys| Kind::WordOr(words::<W>(), keys), read),
         }
     }
 
@@ -238,11 +266,6 @@ impl<'a> Args<'a> {
     pub(crate) fn raw_tables(&self, key: &str) -> impl Iterator<Item = Option<&'a Table>> {
         let items = self.value(key).and_then(Value::as_array);
         items.into_iter().flatten().map(Value::as_object)
-    }
-
-    /// What stands under a key, to tell in which of two ways it is read.
-    pub(crate) fn peek(&self, key: &str) -> Option<&'a Value> {
-        self.value(key)
     }
 
     /// That nothing was left unread.

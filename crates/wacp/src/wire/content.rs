@@ -16,9 +16,11 @@ use trail::Hash;
 use super::{
     args::{Args, Context, Defaults, Table},
     fault::{Outcome, Why},
-    kind::{At, Kind, Read, Word},
+    kind::Kind,
     names::Anything,
     order,
+    read::{At, Read},
+    words::Word,
 };
 use crate::{
     Principal, Run,

@@ -80,6 +80,21 @@ impl Fault {
         self.why.code()
     }
 
+    /// The key at fault, with its place; `None` for the order as a whole.
+    pub fn field(&self) -> Option<String> {
+        let key = match &self.why {
+            Why::UnknownKey(key) => key.text(),
+            Why::MissingKey(key) | Why::NotWith(key, _) => Some(*key),
+            _ => None,
+        };
+        match (&*self.place, key) {
+            ("", None) => None,
+            ("", Some(key)) => Some(key.to_owned()),
+            (place, None) => Some(place.to_owned()),
+            (place, Some(key)) => Some(format!("{place}/{key}")),
+        }
+    }
+
     /// The same, in the order at this place of a list.
     pub fn at(self, index: usize) -> Fault {
         Fault {

@@ -7,7 +7,7 @@
 use serde::Serialize;
 use trail::Micros;
 
-use super::{content::Shown, kind::Length};
+use super::{content::Shown, length::Length};
 use crate::{
     Run,
     content::Content,

@@ -19,12 +19,15 @@ pub mod content;
 pub mod fault;
 pub mod floor;
 pub mod kind;
+pub mod length;
 pub mod mail;
 pub mod names;
 pub mod order;
 pub mod proof;
+pub mod read;
 pub mod setting;
 pub mod start;
+pub mod words;
 
 pub use args::{Args, Context, Defaults, Table};
 pub use fault::{Fault, Outcome};

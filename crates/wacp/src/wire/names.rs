@@ -27,12 +27,15 @@ pub struct Door<'a> {
 impl Names for Door<'_> {
     fn spelled<'a>(&self, thing: Thing, word: &'a str) -> Option<Cow<'a, str>> {
         if let Some(name) = word.strip_prefix('@') {
-            // A task of several goes by its own name: `@plan.compare`.
-            let (name, task) = match name.split_once('.') {
-                Some((name, task)) => (name, Some(task)),
-                None => (name, None),
+            let made = match self.made.get(name) {
+                Some(answer) => answer.made(thing, None),
+                // A task of several goes by its own name: `@plan.compare`.
+                None => {
+                    let (name, task) = name.split_once('.')?;
+                    self.made.get(name)?.made(thing, Some(task))
+                }
             };
-            return self.made.get(name)?.made(thing, task).map(Cow::Owned);
+            return made.map(Cow::Owned);
         }
         match thing {
             Thing::Person => Some(self.run.user_named(word)?.to_string().into()),

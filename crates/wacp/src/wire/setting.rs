@@ -5,7 +5,10 @@ use serde_json::Value;
 use super::{
     Args, Outcome,
     fault::Why,
-    kind::{At, Kind, Length, Read, Word},
+    kind::{Key, Kind},
+    length::Length,
+    read::{At, Read},
+    words::{Word, words},
 };
 use crate::{
     escalation,
@@ -36,12 +39,8 @@ impl Preset {
 /// A preset's name, or a table of what differs from one; supervised where
 /// nothing is named.
 pub fn highway(args: &Args<'_>, key: &'static str) -> Outcome<Highway> {
-    let is_word = |value: &Value| value.is_string();
-    if args.peek(key).is_some_and(is_word) {
-        let Word(preset) = args.need::<Word<Preset>>(key)?;
-        return Ok(preset.highway());
-    }
-    Ok(args.inner(key, table)?.unwrap_or_default())
+    let highway = args.word_or_inner(key, Preset::highway, table)?;
+    Ok(highway.unwrap_or_default())
 }
 
 /// A gate that the table names is enabled unless it says otherwise.
@@ -159,17 +158,14 @@ pub fn taxonomy(args: &Args<'_>, key: &'static str) -> Outcome<Taxonomy> {
 /// `"read_assigned"`, or one of `{"send": "report"}`, `receive`, `create`, `emit`.
 impl Read for Permission {
     fn kind() -> Kind {
-        let one = |name, kind| super::kind::Key {
+        let one = |name, kind| Key {
             name,
             kind,
             required: false,
         };
         Kind::Table(vec![
             one("create", Kind::Text),
-            one(
-                "emit",
-                Kind::Word(super::kind::words::<crate::signal::SignalType>()),
-            ),
+            one("emit", Kind::Word(words::<crate::signal::SignalType>())),
             one("receive", Kind::Text),
             one("send", Kind::Text),
         ])
@@ -177,7 +173,7 @@ impl Read for Permission {
     fn read(value: &Value, at: &At<'_>) -> Outcome<Permission> {
         use serde::Deserialize;
         let read = Permission::deserialize(value);
-        read.map_err(|_| at.fault(Why::UnknownWord(super::kind::words::<Permission>())))
+        read.map_err(|_| at.fault(Why::UnknownWord(words::<Permission>())))
     }
     fn sample() -> Permission {
         Permission::ReadAssigned

@@ -2,7 +2,7 @@
 
 use crate::{
     task::Estimate,
-    wire::{Args, Outcome, kind::Length},
+    wire::{Args, Outcome, length::Length},
     workspace::budget::{Budget, Usage},
 };
 

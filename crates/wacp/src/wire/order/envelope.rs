@@ -9,7 +9,7 @@ use crate::{
     integrity::Check,
     right::RightKind,
     role::{EnvelopeType, Text},
-    wire::{Args, Outcome, content::words, kind::Length},
+    wire::{Args, Outcome, content::words, length::Length},
     workspace::WindDown,
 };
 

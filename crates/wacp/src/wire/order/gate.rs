@@ -3,7 +3,7 @@
 use crate::{
     gate::{GateType, Modification, TaskModification, WorkspaceModification},
     role::Text,
-    wire::{Args, Context, Outcome, Table, kind::Word},
+    wire::{Args, Context, Outcome, Table, words::Word},
     workspace::Seen,
 };
 
@@ -39,4 +39,66 @@ pub fn read(args: &Args<'_>, gate: GateType) -> Outcome<Option<Modification>> {
         GateType::ConflictResolution => Modification::Resolution(args.need("resolution")?),
         GateType::Integration | GateType::WorkspaceAbort => return Ok(None),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        Principal, Run,
+        wire::{Defaults, content::Taken, names::Anything},
+    };
+
+    fn changed(gate: GateType, changes: Value) -> Result<Option<Modification>, &'static str> {
+        let context = Context {
+            run: &Run::default(),
+            by: Principal::Runtime,
+            names: &Anything,
+            shelf: &Taken::default(),
+            defaults: Defaults::default(),
+        };
+        let changes = changes.as_object().cloned().unwrap_or_default();
+        modification(&context, gate, &changes).map_err(|fault| fault.code())
+    }
+
+    #[test]
+    fn each_gate_reads_what_may_be_changed_there_and_nothing_else() {
+        use GateType as G;
+        let all = [
+            (
+                G::TaskApproval,
+                json!({"name": "a", "priority": "urgent", "description": "b",
+                "resource_estimate": {"tokens": 1}}),
+            ),
+            (
+                G::WorkspaceCreate,
+                json!({"budget": {"tokens": 1}, "priority": "critical",
+                "visibility": ["w1", "docs/"]}),
+            ),
+            (G::EnvelopeDelivery, json!({"payload": "a"})),
+            (G::ConflictResolution, json!({"resolution": "a"})),
+            (G::Integration, json!({})),
+            (G::WorkspaceAbort, json!({})),
+        ];
+        for (gate, own) in &all {
+            assert!(changed(*gate, own.clone()).is_ok(), "{gate:?}");
+            for (other, changes) in &all {
+                if changes != own && changes != &json!({}) {
+                    let read = changed(*gate, changes.clone());
+                    assert!(read.is_err(), "{gate:?} takes what is {other:?}'s");
+                }
+            }
+        }
+        assert_eq!(changed(G::Integration, json!({})), Ok(None));
+        assert_eq!(changed(G::EnvelopeDelivery, json!({})), Err("missing_key"));
+        assert_eq!(
+            changed(G::TaskApproval, json!({"owner": "bob"})),
+            Err("unknown_key")
+        );
+        // The two priorities are words of different sets.
+        let urgent = json!({"priority": "urgent"});
+        assert_eq!(changed(G::WorkspaceCreate, urgent), Err("unknown_word"));
+    }
 }

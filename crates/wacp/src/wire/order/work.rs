@@ -18,7 +18,8 @@ use crate::{
         Args, Fault, Outcome,
         content::{Named, find, one_of},
         fault::Why,
-        kind::{At, Kind, Read, Thing},
+        kind::{Kind, Thing},
+        read::{At, Read},
     },
 };
 

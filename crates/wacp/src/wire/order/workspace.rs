@@ -6,7 +6,7 @@ use crate::{
     Principal,
     id::{UserId, WorkspaceId},
     role::{Role, Text},
-    wire::{Args, Outcome, kind::Length},
+    wire::{Args, Outcome, length::Length},
     workspace::{Band, NewWorkspace, Seen},
 };
 

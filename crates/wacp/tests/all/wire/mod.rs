@@ -17,7 +17,7 @@ pub fn sample(kind: &Kind) -> Value {
         Kind::Flag => json!(true),
         Kind::Number | Kind::Amount => json!(7),
         Kind::Length => json!("90s"),
-        Kind::Word(words) => json!(words[0]),
+        Kind::Word(words) | Kind::WordOr(words, _) => json!(words[0]),
         Kind::Id(Thing::Person) => json!("ann"),
         Kind::Id(thing) => json!(format!("{}0", thing.prefix())),
         Kind::Content => json!({"format": "json", "text": "{}"}),
@@ -33,7 +33,7 @@ pub fn wrong(kind: &Kind) -> Value {
         Kind::Text | Kind::Word(_) | Kind::Id(_) | Kind::Sha256 => json!(["nonsense"]),
         Kind::Flag | Kind::Number | Kind::Amount | Kind::Content => json!([7]),
         Kind::Length => json!(90),
-        Kind::List(_) | Kind::Table(_) => json!("nonsense"),
+        Kind::List(_) | Kind::Table(_) | Kind::WordOr(..) => json!("nonsense"),
     }
 }
 
