@@ -51,7 +51,10 @@ pub fn command(
         by,
         names: &Words(names),
         shelf: &shelf,
-        defaults: Defaults::default(),
+        defaults: Defaults {
+            metered: claims.is_metered(),
+            ..Defaults::default()
+        },
     };
     let mut command = match Access::of(name) {
         Some(access) if access.way != Way::Order => own::command(&context, name, &order),

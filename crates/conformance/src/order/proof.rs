@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{Outcome, broken, file::Table};
 
-/// What only a file says of an order: how it is proven, and how many
-/// attachments it has.
+/// What only a file says of an order: how it is proven, how many attachments it
+/// has, and whether a meter counts for the workspace it makes.
 #[derive(Debug)]
 pub struct Claims(Table);
 
@@ -33,6 +33,7 @@ pub fn keys(order: &str) -> &'static [&'static str] {
         "send" | "inject" => &["bytes", "attachments", "proof", "proof_fits"],
         "create_checkpoint" | "terminate_gracefully" => &["proof", "proof_fits"],
         "accept" | "salvage" => &["proof_fits"],
+        "create_workspace" => &["metered"],
         _ => &[],
     }
 }
@@ -43,6 +44,10 @@ impl Claims {
         let own = keys(name).iter().filter(|key| **key != "bytes");
         let taken = own.filter_map(|key| order.remove_entry(*key));
         Claims(taken.collect())
+    }
+
+    pub fn is_metered(&self) -> bool {
+        self.0.get("metered") == Some(&Value::Bool(true))
     }
 
     /// Proves what was read, and verifies the proof.

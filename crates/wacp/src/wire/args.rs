@@ -41,7 +41,8 @@ pub struct Context<'a> {
 pub struct Defaults {
     /// Who owns what the coordinator makes beneath the root.
     pub owner: Option<UserId>,
-    /// Whether the run has a meter.
+    /// Whether the run has a meter: then what an agent says of its own use does
+    /// not count, so it is no agent's to choose.
     pub metered: bool,
     /// What a run starts with.
     pub limits: Limits,

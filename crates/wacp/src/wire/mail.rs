@@ -119,7 +119,8 @@ fn length<S: serde::Serializer>(us: &Option<u64>, serializer: S) -> Result<S::Ok
     }
 }
 
-/// The item that an effect puts into a mailbox, and whose.
+/// The item that an effect puts into a mailbox, and whose; `None` for what is no
+/// mail, and for what the source does not have.
 pub fn item(run: &Run, effect: &Effect, source: &dyn Source) -> Option<(WorkspaceId, Item)> {
     Some(match effect {
         Effect::Deliver { to, envelope } => (*to, Item::Envelope(letter(run, *envelope, source)?)),

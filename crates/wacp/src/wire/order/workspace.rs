@@ -57,6 +57,6 @@ pub fn new_workspace(args: &Args<'_>) -> Outcome<NewWorkspace> {
         group: args.maybe("group")?,
         liveness_us: args.maybe("liveness")?.map(|Length(us)| us),
         cause: args.maybe("cause")?,
-        metered: args.or("metered", context.defaults.metered)?,
+        metered: context.defaults.metered,
     })
 }

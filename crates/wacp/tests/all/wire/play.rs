@@ -256,6 +256,10 @@ fn a_name_or_a_content_that_is_not_there_is_told_from_what_the_rules_refuse() {
     assert_eq!(code(&mut door, stranger), Refusal::TargetNotFound.code());
     let early = reader("t1");
     assert_eq!(code(&mut door, early), "agent_bound");
+    // Who counts what is used is no agent's to say.
+    let mut counted = reader("t1");
+    counted["metered"] = json!(true);
+    assert_eq!(code(&mut door, counted), "unknown_key");
     let mut early = reader("t1");
     early["agent"] = json!("judge");
     assert_eq!(code(&mut door, early), "task_not_ready");
