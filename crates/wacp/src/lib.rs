@@ -86,6 +86,8 @@
 //! `workspace::lifecycle`, `signal::table`, `role`, `gate::config`, `user`. What
 //! is to be told of a decision, and in which order, is put together on a stage
 //! that nobody outside can make, so that no entry comes about past the rules.
+//! [`wire`] is apart from all of it: there JSON becomes a command, and entries
+//! become answers and mail. Nothing that decides uses it.
 
 mod decide;
 
@@ -112,6 +114,7 @@ mod stage;
 pub mod state;
 pub mod task;
 pub mod user;
+pub mod wire;
 pub mod workspace;
 
 pub use command::{Command, Order, Principal};

@@ -8,4 +8,5 @@ mod losses;
 mod orders;
 mod past;
 mod recovering;
+mod wire;
 mod world;
