@@ -156,6 +156,11 @@ impl<'a> Args<'a> {
         Ok(texts.collect::<Outcome<Vec<_>>>()?.into())
     }
 
+    pub(crate) fn words<T: DeserializeOwned>(&self, key: &str) -> Outcome<Arc<[T]>> {
+        let words = self.list(key)?.iter().map(|item| word(key, item));
+        Ok(words.collect::<Outcome<Vec<_>>>()?.into())
+    }
+
     /// Workspaces by their names, anything else as a resource.
     pub(crate) fn seen(&self, key: &str) -> Outcome<Arc<[Seen]>> {
         let texts = self.texts(key)?;

@@ -76,7 +76,7 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
             workspace: workspace()?,
             envelope: id!("envelope", "e"),
         },
-        "complete_migration" => Command::CompleteMigration {
+        "bind" => Command::Bind {
             workspace: workspace()?,
         },
         "fail_migration" => Command::FailMigration {
@@ -316,6 +316,7 @@ pub fn command(run: &Run, by: Principal, name: &str, args: &Args<'_>) -> Outcome
                 let name = args.text("name")?;
                 args.need("name", name)?
             },
+            capabilities: args.words("capabilities")?,
         },
         "change_user" => Command::ChangeUser {
             user: id!("user", "u"),

@@ -143,6 +143,7 @@ fn created(run: &mut Run, e: &WorkspaceCreated, time: Micros) {
         originator: e.originator,
         task: e.task,
         agent: e.agent.clone(),
+        unbound_since: Some(time),
         group: e.group.clone(),
         directive: e.directive,
         context: e.context,
@@ -210,6 +211,12 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
         if e.to_state == State::Integrating {
             open.grace = None;
         }
+        open.unbound_since = match e.trigger {
+            Trigger::MigrationInitiated => Some(time),
+            Trigger::MigrationSucceeded => None,
+            Trigger::Resumed => open.unbound_since.map(|_| time),
+            _ => open.unbound_since,
+        };
         open.state = e.to_state;
         open.since = time;
     });
