@@ -8,8 +8,10 @@ use wacp::{
     Effect, Event,
     content::Content,
     effect::Notice,
+    envelope::Intent,
     escalation::Response,
-    gate::Answer,
+    event::Resolver,
+    gate::{Answer, GateType},
     id::{EnvelopeId, GateId, SignalId, UserId, WorkspaceId},
     workspace::deadline::Deadline,
 };
@@ -128,7 +130,6 @@ fn effects() -> &'static [Value] {
             Notice::BudgetLow { workspace },
             Notice::Silent { workspace },
             Notice::Orphaned { workspace },
-            Notice::GateRejected { gate },
             Notice::GateHandedOver { gate },
             Notice::EscalationHandedOver { signal },
             Notice::OwnerGone { workspace },
@@ -141,10 +142,30 @@ fn effects() -> &'static [Value] {
             Effect::TakeSnapshot { workspace },
             Effect::BindAgent { workspace, agent },
             Effect::UnbindAgent { workspace },
-            Effect::Deliver { to, envelope },
+            Effect::Deliver {
+                to,
+                envelope,
+                intent: None,
+                grace_us: None,
+            },
+            Effect::RequestFinish {
+                to,
+                intent: Intent::GracefulTermination,
+                grace_us: 0,
+                reason: "".into(),
+            },
             Effect::DeliverSignal { to, signal },
             Effect::ReportUndeliverable { from, envelope },
-            Effect::ReportAnswer { to, gate, answer },
+            Effect::ReportAnswer {
+                to,
+                gate,
+                gate_type: GateType::TaskApproval,
+                answer,
+                by: Resolver::Protocol,
+                task: None,
+                workspace: None,
+                envelope: None,
+            },
             Effect::ReportEscalation {
                 to,
                 signal,
@@ -174,7 +195,8 @@ fn check_effect(pattern: &Table, names: &Names) -> Outcome<()> {
     let fits = |effect: &&Value| {
         pattern.iter().all(|(key, value)| match key.as_str() {
             "what" | "notice" => effect.get(key) == Some(value),
-            _ => effect.get(key).is_some(),
+            // A length of time stands under the key with `_us`.
+            _ => effect.get(key).is_some() || effect.get(format!("{key}_us")).is_some(),
         })
     };
     if !effects().iter().any(|effect| fits(&effect)) {
@@ -183,13 +205,17 @@ fn check_effect(pattern: &Table, names: &Names) -> Outcome<()> {
     let is_word = |word: &str| {
         names.contains_key(word)
             || matches!(word, "none" | "some")
+            || duration(word).is_some()
             || words::<Answer>().contains(&word)
+            || words::<GateType>().contains(&word)
+            || words::<Intent>().contains(&word)
+            || words::<Resolver>().contains(&word)
             || words::<Response>().contains(&word)
     };
-    // An agent is called as whoever binds it likes.
+    // An agent is called as whoever binds it likes, and a reason is anyone's words.
     let others = pattern
         .iter()
-        .filter(|(key, _)| !matches!(key.as_str(), "what" | "notice" | "agent"));
+        .filter(|(key, _)| !matches!(key.as_str(), "what" | "notice" | "agent" | "reason"));
     let mut texts = others.filter_map(|(_, value)| value.as_str());
     match texts.find(|word| !is_word(word)) {
         Some(word) => broken(format!("nothing is called `{word}`")),

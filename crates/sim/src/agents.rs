@@ -47,7 +47,7 @@ pub fn told(
         Effect::UnbindAgent { workspace } => {
             next.push(intend(MINUTES, Intent::Resume(*workspace)));
         }
-        Effect::Deliver { to, envelope } => {
+        Effect::Deliver { to, envelope, .. } => {
             next.push(intend(MOMENT, Intent::Take(*to, *envelope)));
             next.push(intend(WHILE, Intent::Work(*to)));
         }
@@ -62,6 +62,7 @@ pub fn told(
                 next.extend(heard.map(|intent| intend(WHILE, intent)));
             }
         }
+        Effect::RequestFinish { to, .. } => next.push(intend(WHILE, Intent::Work(*to))),
         Effect::ReportUndeliverable { from, .. } => {
             next.push(intend(WHILE, Intent::Work(*from)));
         }
@@ -263,11 +264,9 @@ fn retry(player: &mut Player<'_>, id: WorkspaceId) -> Option<Order> {
 }
 
 fn bind(player: &mut Player<'_>, workspace: WorkspaceId) -> Option<Order> {
-    if player.run.state_of(workspace) != Some(State::Migrating) {
-        return None;
-    }
-    let command = if player.dice.chance(90) {
-        Command::CompleteMigration { workspace }
+    let state = player.run.state_of(workspace)?;
+    let command = if state != State::Migrating || player.dice.chance(90) {
+        Command::Bind { workspace }
     } else {
         let error = text("no answer");
         Command::FailMigration { workspace, error }

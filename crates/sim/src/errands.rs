@@ -40,7 +40,7 @@ pub enum Intent {
     Judge(WorkspaceId),
     /// The coordinator looks at what failed.
     Retry(WorkspaceId),
-    /// The runtime binds the new agent.
+    /// The agent reads its mail for the first time.
     Bind(WorkspaceId),
     /// Somebody takes the workspace up again.
     Resume(WorkspaceId),

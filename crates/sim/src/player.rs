@@ -97,12 +97,13 @@ impl Player<'_> {
     }
 
     pub fn anyone(&mut self) -> Principal {
-        match self.dice.roll(6) {
+        match self.dice.roll(7) {
             0 => Principal::Runtime,
             1 => Principal::Coordinator,
             2 => Principal::Agent(self.workspace()),
             3 => self.human(),
             4 => Principal::Operator,
+            5 => Principal::Administrator(self.user()),
             _ => Principal::Meter,
         }
     }

@@ -1,6 +1,8 @@
 //! How a run begins: any mixture of gates, a coordinator ready to work, a few
 //! people, one of whom may do everything.
 
+use std::sync::Arc;
+
 use wacp::{
     Command, Order, Principal,
     content::Content,
@@ -74,18 +76,20 @@ pub fn beginning(dice: &mut Dice) -> Vec<Order> {
         Order::new(Principal::Coordinator, orders::emission(SignalType::Ready)),
     ];
     for name in ["ann", "bob", "cid"] {
-        let create = Command::CreateUser { name: text(name) };
+        let create = Command::CreateUser {
+            name: text(name),
+            capabilities: match name {
+                "bob" => Capability::ALL.into(),
+                _ => Arc::from([]),
+            },
+        };
         orders.push(Order::new(Principal::Operator, create));
     }
-    let mut grant = |user: u32, capability| {
-        let user = UserId(user);
-        let grant = Command::GrantCapability { user, capability };
-        orders.push(Order::new(Principal::Operator, grant));
-    };
     for capability in Capability::ALL {
-        grant(1, capability);
         if dice.chance(40) {
-            grant(0, capability);
+            let user = UserId(0);
+            let grant = Command::GrantCapability { user, capability };
+            orders.push(Order::new(Principal::Administrator(UserId(1)), grant));
         }
     }
     orders

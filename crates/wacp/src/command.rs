@@ -43,6 +43,8 @@ pub enum Principal {
     User(UserId),
     /// Whoever runs the deployment: administers people, never answers for them.
     Operator,
+    /// A person who runs the deployment, and administers in their own name.
+    Administrator(UserId),
 }
 
 /// A command and its author.
@@ -90,9 +92,11 @@ commands! {
             workspace: WorkspaceId,
             envelope: EnvelopeId,
         } = "acknowledge",
-        CompleteMigration {
+        /// The agent read its mail for the first time, as a new one or in
+        /// another's place. Once more changes nothing.
+        Bind {
             workspace: WorkspaceId,
-        } = "complete_migration",
+        } = "bind",
         FailMigration {
             workspace: WorkspaceId,
             error: Text,
@@ -275,6 +279,7 @@ commands! {
         // the operator, or a person with the capability
         CreateUser {
             name: Text,
+            capabilities: Arc<[Capability]>,
         } = "create_user",
         ChangeUser {
             user: UserId,

@@ -21,8 +21,8 @@ use crate::{
     state::Run,
     task, user,
     workspace::{
-        adjust, creation, end, lifecycle::Reason, measured::Measured, meter, ownership, pause,
-        run as whole, visibility, wind_down,
+        adjust, binding, creation, end, lifecycle::Reason, measured::Measured, meter, ownership,
+        pause, run as whole, visibility, wind_down,
     },
 };
 
@@ -105,7 +105,11 @@ fn may_proceed(stage: &Stage<'_>, command: &Command) -> Result<(), Refusal> {
 fn is_known(stage: &mut Stage<'_>, principal: Principal) -> Decision {
     let reason = match principal {
         Principal::Agent(id) if stage.before().workspace(id).is_none() => Refusal::TargetNotFound,
-        Principal::User(user) if stage.before().user(user).is_none() => Refusal::UnknownUser,
+        Principal::User(user) | Principal::Administrator(user)
+            if stage.before().user(user).is_none() =>
+        {
+            Refusal::UnknownUser
+        }
         _ => return Ok(()),
     };
     Err(deny(stage, principal, None, (reason, None)))
@@ -120,11 +124,11 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
             workspace,
             envelope,
         } => envelope::acknowledge(stage, by, *workspace, *envelope),
-        C::CompleteMigration { workspace } => pause::complete_migration(stage, by, *workspace),
+        C::Bind { workspace } => binding::bind(stage, by, *workspace),
         C::FailMigration { workspace, error } => {
-            pause::fail_migration(stage, by, *workspace, error)
+            binding::fail_migration(stage, by, *workspace, error)
         }
-        C::FailCreation { workspace } => creation::fail(stage, by, *workspace),
+        C::FailCreation { workspace } => binding::fail_creation(stage, by, *workspace),
         C::MeterUsage { workspace, totals } => meter::measure(stage, by, *workspace, totals),
         C::ReportViolation { workspace, subject } => {
             integrity::report(stage, by, *workspace, *subject)
@@ -245,7 +249,7 @@ fn dispatch(stage: &mut Stage<'_>, by: Principal, command: &Command) -> Decision
         C::Inject(new) => envelope::inject(stage, by, new),
         C::AnswerEscalation { signal, answer } => escalation::answer(stage, by, *signal, answer),
         C::DecideGate { gate, proceed } => gate::decide(stage, by, *gate, *proceed),
-        C::CreateUser { name } => user::create(stage, by, name),
+        C::CreateUser { name, capabilities } => user::create(stage, by, name, capabilities),
         C::ChangeUser {
             user,
             change,
@@ -339,6 +343,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::TrailAccessDenied(_)
         | E::TrailSnapshotCreated(_) => {}
     }
+    binding::apply(run, &entry.event);
     if let Some(id) = entry.workspace {
         crate::workspace::apply::heard(run, id, entry.time);
     }

@@ -6,13 +6,14 @@
 use serde::Serialize;
 
 use crate::{
+    envelope::Intent,
     escalation::{Escalation, Response},
-    event::{Entry, Event, ResolutionReason, Undeliverable},
-    gate::Answer,
-    id::{EnvelopeId, GateId, Party, SignalId, UserId, WorkspaceId},
+    event::{About, Entry, Event, ResolutionReason, Resolver, Undeliverable},
+    gate::{Answer, GateType},
+    id::{EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
     role::Text,
     state::{Run, Slot},
-    workspace::lifecycle::State,
+    workspace::{lifecycle::State, wind_down},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,10 +26,20 @@ pub enum Effect {
     BindAgent { workspace: WorkspaceId, agent: Text },
     /// The agent may do no more; it is told nothing further.
     UnbindAgent { workspace: WorkspaceId },
-    /// Hand the agent an envelope, perhaps again.
+    /// Hand the agent an envelope, perhaps again. The request to finish names
+    /// its intent and the time that it leaves.
     Deliver {
         to: WorkspaceId,
         envelope: EnvelopeId,
+        intent: Option<Intent>,
+        grace_us: Option<u64>,
+    },
+    /// Tell an agent that may receive no envelopes to finish.
+    RequestFinish {
+        to: WorkspaceId,
+        intent: Intent,
+        grace_us: u64,
+        reason: Text,
     },
     /// Tell the parent's agent of a signal.
     DeliverSignal { to: WorkspaceId, signal: SignalId },
@@ -37,11 +48,16 @@ pub enum Effect {
         from: WorkspaceId,
         envelope: EnvelopeId,
     },
-    /// Tell a delegate what became of its question.
+    /// Tell whoever asked at a gate of the answer, and of what came of it.
     ReportAnswer {
         to: WorkspaceId,
         gate: GateId,
+        gate_type: GateType,
         answer: Answer,
+        by: Resolver,
+        task: Option<TaskId>,
+        workspace: Option<WorkspaceId>,
+        envelope: Option<EnvelopeId>,
     },
     /// Tell an agent what became of its escalation. An answer in words comes as
     /// an envelope besides.
@@ -74,9 +90,6 @@ pub enum Notice {
     },
     Orphaned {
         workspace: WorkspaceId,
-    },
-    GateRejected {
-        gate: GateId,
     },
     GateHandedOver {
         gate: GateId,
@@ -145,14 +158,17 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
                 });
             }
         }
-        Event::EnvelopeDelivered(e) => effects.push(Effect::Deliver {
-            to: e.to,
-            envelope: e.envelope,
-        }),
-        Event::EnvelopeRedelivered(e) => effects.push(Effect::Deliver {
-            to: e.to,
-            envelope: e.envelope,
-        }),
+        Event::EnvelopeDelivered(e) => effects.push(deliver(run, e.to, e.envelope)),
+        Event::EnvelopeRedelivered(e) => effects.push(deliver(run, e.to, e.envelope)),
+        // Whoever reads envelopes is told by one, once it has passed its gate.
+        Event::GracefulTerminationInitiated(e) if !wind_down::reads(run, e.workspace) => {
+            effects.push(Effect::RequestFinish {
+                to: e.workspace,
+                intent: Intent::GracefulTermination,
+                grace_us: e.grace_us,
+                reason: e.reason.clone(),
+            });
+        }
         Event::EnvelopeUndeliverable(e) => {
             effects.extend(e.from.map(|from| Effect::ReportUndeliverable {
                 from,
@@ -178,28 +194,18 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
         Event::GateTriggered(e) => effects.push(Effect::ShowGate { gate: e.gate }),
         Event::GateResolved(e) => {
             effects.push(Effect::HideGate { gate: e.gate });
-            let handed = e.reason == Some(ResolutionReason::EscalatedToCoordinator);
-            if let Some(to) = e.asked_by.filter(|_| !handed) {
-                effects.push(Effect::ReportAnswer {
-                    to,
-                    gate: e.gate,
-                    answer: e.action,
-                });
-            }
-            if handed {
-                effects.push(Tell(Notice::GateHandedOver { gate: e.gate }));
-            } else if e.action == Answer::Reject {
-                effects.push(Tell(Notice::GateRejected { gate: e.gate }));
-            }
+            // What is handed over has no answer yet.
+            effects.push(match e.reason {
+                Some(ResolutionReason::EscalatedToCoordinator) => {
+                    Tell(Notice::GateHandedOver { gate: e.gate })
+                }
+                _ => answered((e.gate, e.gate_type), e.about, e.action, e.resolver),
+            });
         }
-        // The coordinator answered in place of the person.
         Event::GateReentryBlocked(e) => {
-            if let (Some(to), Some(gate)) = (e.asked_by, e.gate) {
-                effects.push(Effect::ReportAnswer {
-                    to,
-                    gate,
-                    answer: e.converted_to,
-                });
+            if let (Some(about), Some(gate)) = (e.about, e.gate) {
+                let (gate, by) = ((gate, e.gate_type), Resolver::Coordinator);
+                effects.push(answered(gate, about, e.converted_to, by));
             }
         }
         Event::EscalationReceived(e) => {
@@ -265,6 +271,35 @@ fn of(run: &Run, entry: &Entry, effects: &mut Vec<Effect>) {
             );
         }
         _ => {}
+    }
+}
+
+fn deliver(run: &Run, to: WorkspaceId, envelope: EnvelopeId) -> Effect {
+    let pending = run.inboxes.get(&(to, envelope));
+    let grace_us = pending.and_then(|pending| pending.grace_us);
+    Effect::Deliver {
+        to,
+        envelope,
+        intent: grace_us.map(|_| Intent::GracefulTermination),
+        grace_us,
+    }
+}
+
+fn answered(
+    (gate, gate_type): (GateId, GateType),
+    about: About,
+    answer: Answer,
+    by: Resolver,
+) -> Effect {
+    Effect::ReportAnswer {
+        to: about.asked_by,
+        gate,
+        gate_type,
+        answer,
+        by,
+        task: about.task,
+        workspace: about.workspace,
+        envelope: about.envelope,
     }
 }
 

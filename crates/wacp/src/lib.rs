@@ -55,7 +55,7 @@
 //!     limits: Limits::default(),
 //!     taxonomy: Taxonomy::base(),
 //! })))?;
-//! give(&mut run, Principal::Operator, Command::CreateUser { name: "ann".into() })?;
+//! give(&mut run, Principal::Operator, Command::CreateUser { name: "ann".into(), capabilities: [].into() })?;
 //! let told = give(&mut run, Principal::Coordinator, Command::CreateWorkspace(Box::new(
 //!     NewWorkspace { owner: Some(ann), timeout_us: 3_600_000_000, ..NewWorkspace::worker(root, "agent-1") },
 //! )))?;

@@ -45,6 +45,9 @@ pub fn artifact_hash(content: &str) -> Hash {
 }
 
 pub fn principal(names: &Names, by: &str) -> Outcome<Principal> {
+    if let Some(name) = by.strip_prefix("operator:") {
+        return Ok(Principal::Administrator(id(names, name, "u")?));
+    }
     match by {
         "runtime" => return Ok(Principal::Runtime),
         "meter" => return Ok(Principal::Meter),

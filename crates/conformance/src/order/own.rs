@@ -11,9 +11,10 @@ use wacp::{
     gate::GateType,
     id::{CheckpointId, EnvelopeId, WorkspaceId},
     role::{EnvelopeType, Text},
+    user::Capability,
     wire::{
         Args, Context, Defaults, Outcome, Table, kind::Key, length::Length, names::Anything,
-        order::gate, setting,
+        order::gate, setting, words::Word,
     },
     workspace::NewRun,
 };
@@ -81,7 +82,7 @@ fn read(name: &str, args: &Args<'_>) -> Outcome<Command> {
             taxonomy: setting::taxonomy(args, "taxonomy")?,
         })),
         "tick" => Command::Tick,
-        "complete_migration" => Command::CompleteMigration {
+        "bind" => Command::Bind {
             workspace: args.need("workspace")?,
         },
         "fail_migration" => Command::FailMigration {
@@ -169,6 +170,11 @@ fn read(name: &str, args: &Args<'_>) -> Outcome<Command> {
         }
         "create_user" => Command::CreateUser {
             name: args.need("name")?,
+            capabilities: args
+                .or::<Vec<Word<Capability>>>("capabilities", Vec::new())?
+                .into_iter()
+                .map(|Word(capability)| capability)
+                .collect(),
         },
         _ => return Err(args.missing("do")),
     })

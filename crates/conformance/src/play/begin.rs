@@ -53,19 +53,14 @@ impl Player {
             taxonomy,
         };
         self.must(Principal::Runtime, Command::StartRun(Box::new(new)))?;
-        for (at, name) in ["ann", "bob"].into_iter().enumerate() {
-            self.must(
-                Principal::Operator,
-                Command::CreateUser { name: name.into() },
-            )?;
+        let people: [(&str, &[Capability]); 2] = [("ann", &[]), ("bob", &Capability::ALL)];
+        for (at, (name, capabilities)) in people.into_iter().enumerate() {
+            let create = Command::CreateUser {
+                name: name.into(),
+                capabilities: capabilities.into(),
+            };
+            self.must(Principal::Operator, create)?;
             self.names.insert(name.into(), format!("u{at}"));
-        }
-        for capability in Capability::ALL {
-            let user = wacp::id::UserId(1);
-            self.must(
-                Principal::Operator,
-                Command::GrantCapability { user, capability },
-            )?;
         }
         self.table(json!({"by": "root", "do": "emit", "signal": "ready"}))?;
         self.must(

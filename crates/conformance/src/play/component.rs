@@ -46,6 +46,7 @@ pub fn components(run: &Run, entries: &[Entry], id: WorkspaceId) -> Option<Value
         owner: _,
         originator: _,
         agent: _,
+        unbound_since: _,
         group: _,
         migration: _,
         // 2: what holds its inbox up, and what is asked about it.

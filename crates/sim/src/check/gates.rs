@@ -8,15 +8,26 @@ use trail::Micros;
 use wacp::{
     Entry, Event,
     event::{GateResolved, Resolver},
-    id::{GateId, SignalId},
+    gate::{Answer, GateType},
+    id::{GateId, SignalId, WorkspaceId},
 };
 
 use super::{Checker, Verdict, View, ensure};
 
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    by: WorkspaceId,
+    /// When its fallback happens.
+    until: Option<Micros>,
+    is_creation: bool,
+}
+
 #[derive(Debug, Default)]
 pub struct Gates {
-    /// Asked and not answered, with the time of their fallback.
-    pending: BTreeMap<GateId, Option<Micros>>,
+    /// Asked and not answered.
+    pending: BTreeMap<GateId, Asked>,
+    /// The workspace that an answer said comes of it.
+    promised: Option<WorkspaceId>,
     /// Whose time is over.
     overdue: Option<GateId>,
     escalated: BTreeSet<SignalId>,
@@ -24,10 +35,19 @@ pub struct Gates {
 
 impl Gates {
     fn resolved(&mut self, e: &GateResolved) -> Verdict {
-        let asked = self.pending.remove(&e.gate).is_some();
-        ensure(asked, || {
-            format!("{} is answered and was not asked", e.gate)
+        let Some(asked) = self.pending.remove(&e.gate) else {
+            return Err(format!("{} is answered and was not asked", e.gate));
+        };
+        ensure(asked.by == e.about.asked_by, || {
+            format!("{} is answered to {}", e.gate, e.about.asked_by)
         })?;
+        if asked.is_creation {
+            self.promised = e.about.workspace;
+            ensure(
+                self.promised.is_some() == (e.action != Answer::Reject),
+                || format!("{} does not say what came of it", e.gate),
+            )?;
+        }
         let overdue = self.overdue.take();
         let fell_back = e.resolver == Resolver::Fallback;
         ensure(fell_back == (overdue == Some(e.gate)), || {
@@ -41,14 +61,19 @@ impl Gates {
 
 impl Checker for Gates {
     fn claim(&self) -> &'static str {
-        "every gate is resolved, once"
+        "every gate is resolved, once, and the answer says what comes of it"
     }
 
     fn entry(&mut self, entry: &Entry) -> Verdict {
         match &entry.event {
             Event::GateTriggered(e) => {
                 let before = self.pending.len() as u32;
-                self.pending.insert(e.gate, e.timeout_at);
+                let asked = Asked {
+                    by: e.asked_by,
+                    until: e.timeout_at,
+                    is_creation: e.gate_type == GateType::WorkspaceCreate,
+                };
+                self.pending.insert(e.gate, asked);
                 ensure(e.queue_position == before, || {
                     format!(
                         "{} is number {}, and {before} wait",
@@ -56,8 +81,14 @@ impl Checker for Gates {
                     )
                 })
             }
+            Event::WorkspaceCreated(e) => {
+                let promised = self.promised.take();
+                ensure(promised.is_none_or(|id| id == e.workspace), || {
+                    format!("{} is created in place of {promised:?}", e.workspace)
+                })
+            }
             Event::GateTimeout(e) => {
-                let at = self.pending.get(&e.gate).copied().flatten();
+                let at = self.pending.get(&e.gate).and_then(|asked| asked.until);
                 self.overdue = Some(e.gate);
                 ensure(at.is_some_and(|at| at <= entry.time), || {
                     format!("{} falls back at {:?}, not at {at:?}", e.gate, entry.time)
@@ -82,6 +113,12 @@ impl Checker for Gates {
         }
     }
 
+    fn commit(&mut self, _: &View<'_>) -> Verdict {
+        ensure(self.promised.is_none(), || {
+            format!("{:?} was promised and is not there", self.promised)
+        })
+    }
+
     fn interval(&mut self, view: &View<'_>) -> Verdict {
         ensure(view.run.gates.keys().eq(self.pending.keys()), || {
             "other gates wait than the trail says".to_owned()
@@ -93,7 +130,7 @@ impl Checker for Gates {
 
     /// Only a gate whose timeout was switched off may still wait.
     fn silence(&mut self, _: &View<'_>) -> Verdict {
-        let left = self.pending.iter().find(|(_, at)| at.is_some());
+        let left = self.pending.iter().find(|(_, asked)| asked.until.is_some());
         ensure(left.is_none(), || format!("{left:?} waits for ever"))
     }
 
@@ -130,6 +167,34 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_to_another_or_about_nothing_is_seen() {
+        let elsewhere = WorkspaceId(u32::MAX);
+        history::objects::<Gates>(|entry| match &mut entry.event {
+            Event::GateResolved(e) => {
+                e.about.asked_by = elsewhere;
+                true
+            }
+            _ => false,
+        });
+        history::doctored::<Gates>(|entries| {
+            let mut creations = BTreeSet::new();
+            entries.iter_mut().any(|entry| match &mut entry.event {
+                Event::GateTriggered(e) if e.gate_type == GateType::WorkspaceCreate => {
+                    !creations.insert(e.gate)
+                }
+                Event::GateResolved(e) if creations.contains(&e.gate) => {
+                    let is_yes = e.about.workspace.is_some();
+                    if is_yes {
+                        e.about.workspace = Some(elsewhere);
+                    }
+                    is_yes
+                }
+                _ => false,
+            })
+        });
+    }
+
+    #[test]
     fn an_early_fallback_is_seen() {
         history::objects::<Gates>(|entry| match &mut entry.event {
             Event::GateTriggered(e) => {
@@ -148,10 +213,15 @@ mod tests {
     fn a_gate_that_is_never_answered_is_seen() {
         let world = history::world(1, 100);
         let mut gates = Gates::default();
-        gates.pending.insert(GateId(0), None);
+        let asked = |until| Asked {
+            by: WorkspaceId::ROOT,
+            until,
+            is_creation: false,
+        };
+        gates.pending.insert(GateId(0), asked(None));
         assert_eq!(gates.silence(&history::view(&world)), Ok(()));
         assert!(gates.end(&history::view(&world)).is_err());
-        gates.pending.insert(GateId(1), Some(Micros(1)));
+        gates.pending.insert(GateId(1), asked(Some(Micros(1))));
         assert!(gates.silence(&history::view(&world)).is_err());
     }
 }

@@ -79,6 +79,20 @@ fn workspace(run: &Run, id: WorkspaceId) -> Verdict {
     ensure(workspace.migration.is_some() == migrates, || {
         format!("{id} migrates from nobody to nobody")
     })?;
+    // Nothing waits for an agent for ever.
+    let is_bound = workspace.unbound_since.is_none();
+    let waits = |deadline| run.deadlines.iter().any(|(_, other)| *other == deadline);
+    let ends = match workspace.state {
+        State::Active | State::Blocked | State::Migrating => waits(Deadline::Binding(id)),
+        State::Idle => waits(Deadline::Timeout(id)),
+        _ => workspace.state == State::Suspended,
+    };
+    ensure(is_bound || ends || id == WorkspaceId::ROOT, || {
+        format!("{id} waits for an agent for ever")
+    })?;
+    ensure(!is_bound || !migrates, || {
+        format!("{id} migrates and expects nobody")
+    })?;
     let merges = workspace.state != State::Conflicted || run.merges.contains_key(&id);
     ensure(merges, || format!("{id} is conflicted about no merge"))
 }
@@ -208,6 +222,9 @@ fn deadlines(run: &Run) -> Verdict {
                 let pending = run.inboxes.get(&(*to, *id));
                 !paused && pending.is_some_and(|pending| pending.attempts() > 0)
             }
+            Deadline::Binding(id) => run
+                .open(*id)
+                .is_some_and(|open| open.unbound_since.is_some()),
             Deadline::Timeout(id)
             | Deadline::WallTime(id)
             | Deadline::WallTimeWarning(id)

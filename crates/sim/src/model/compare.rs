@@ -37,14 +37,16 @@ fn workspaces(model: &Model, run: &Run) -> Result<(), String> {
         let originator = slot.originator();
         same(&format!("originator of {id}"), space.originator, originator)?;
         timeouts.extend(model.timeout(id).map(|at| (at, Deadline::Timeout(id))));
+        timeouts.extend(model.binding(id).map(|at| (at, Deadline::Binding(id))));
         timeouts.extend(model.grace(id).map(|at| (at, Deadline::Grace(id))));
     }
     timeouts.sort_unstable();
-    let due = run
-        .deadlines
-        .iter()
-        .copied()
-        .filter(|(_, deadline)| matches!(deadline, Deadline::Timeout(_) | Deadline::Grace(_)));
+    let due = run.deadlines.iter().copied().filter(|(_, deadline)| {
+        matches!(
+            deadline,
+            Deadline::Timeout(_) | Deadline::Binding(_) | Deadline::Grace(_)
+        )
+    });
     same("timeouts", timeouts, due.collect())
 }
 

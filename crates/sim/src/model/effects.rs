@@ -13,7 +13,7 @@ use wacp::{
 };
 
 use super::{
-    Facts, Model, Plan, Question, ROOT, Space, What,
+    Facts, Model, Plan, Question, ROOT, Space, What, Writer,
     gates::Standing,
     rules::{self, Does},
 };
@@ -22,6 +22,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     Timeout(WorkspaceId),
+    Binding(WorkspaceId),
     Grace(WorkspaceId),
     Gate(wacp::id::GateId),
 }
@@ -33,12 +34,16 @@ impl Model {
         let timeouts = self
             .ids()
             .filter_map(|id| Some((self.timeout(id)?, Due::Timeout(id))));
+        let bindings = self
+            .ids()
+            .filter_map(|id| Some((self.binding(id)?, Due::Binding(id))));
         let graces = self
             .ids()
             .filter_map(|id| Some((self.grace(id)?, Due::Grace(id))));
         let gates = self.gates.iter();
         let gates = gates.filter_map(|question| Some((question.due?, Due::Gate(question.id))));
         timeouts
+            .chain(bindings)
             .chain(graces)
             .chain(gates)
             .min_by_key(|(at, _)| *at)
@@ -56,9 +61,25 @@ impl Model {
             Does::Moves(to) => self.enter(id, to, facts),
             Does::Nothing | Does::Denied => {}
         }
-        // Who receives no envelopes begins with the directive of its creation.
+        self.begin_with_directive(id, facts);
+    }
+
+    /// The agent reads its mail for the first time.
+    pub(super) fn bind(&mut self, id: WorkspaceId, facts: &mut Facts) {
+        let Some(space) = self.open(id).filter(|space| space.unbound_since.is_some()) else {
+            return;
+        };
+        match (space.state, space.before) {
+            (State::Migrating, Some(before)) => self.enter(id, before, facts),
+            _ => self.begin_with_directive(id, facts),
+        }
+        self.spaces[id.0 as usize].unbound_since = None;
+    }
+
+    /// Who receives no envelopes begins with the directive of its creation.
+    fn begin_with_directive(&mut self, id: WorkspaceId, facts: &mut Facts) {
         if let Some(envelope) = facts.envelope() {
-            self.post(None, envelope, id, Priority::Normal, None);
+            self.post(Writer::Runtime, envelope, id, Priority::Normal, None);
         }
     }
 
@@ -99,8 +120,9 @@ impl Model {
         priority: Priority,
         payload: Content,
     ) {
-        self.post(None, id, to, priority, Some(payload));
-        if let (Principal::User(user), ROOT) = (by, to) {
+        let Principal::User(user) = by else { return };
+        self.post(Writer::Person(user), id, to, priority, Some(payload));
+        if to == ROOT {
             self.injected.push((id, user));
         }
     }
@@ -135,6 +157,7 @@ impl Model {
             originator,
             task: new.task,
             group: new.group.clone(),
+            unbound_since: Some(since),
             timeout_us: new.timeout_us,
             timed_us: 0,
             since,
@@ -271,7 +294,7 @@ impl Model {
         }
         match self.due() {
             Some((at, due)) if at <= now => match due {
-                Due::Timeout(id) | Due::Grace(id) => self.fail(id, facts),
+                Due::Timeout(id) | Due::Binding(id) | Due::Grace(id) => self.fail(id, facts),
                 Due::Gate(id) => {
                     let question: Option<Question> = self.pending(id).cloned();
                     if let Some(question) = question {

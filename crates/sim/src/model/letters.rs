@@ -10,7 +10,7 @@ use wacp::{
     workspace::lifecycle::State,
 };
 
-use super::{Expect, Facts, Letter, Model, Right, What, facts::Later};
+use super::{Expect, Facts, Letter, Model, Right, What, Writer, facts::Later};
 
 impl Model {
     /// An envelope is on its way: a right that is good for one is used up.
@@ -22,16 +22,21 @@ impl Model {
                 kind: RightKind::SendOnce,
             });
         }
-        self.post(Some(from), id, new.to, new.priority, Some(new.payload));
+        self.post(
+            Writer::Agent(from),
+            id,
+            new.to,
+            new.priority,
+            Some(new.payload),
+        );
         if let Some(letter) = self.letters.last_mut() {
             letter.rights = new.rights.to_vec();
         }
     }
 
-    /// An envelope; what people and the runtime write comes from no workspace.
     pub(super) fn post(
         &mut self,
-        from: Option<WorkspaceId>,
+        writer: Writer,
         id: EnvelopeId,
         to: WorkspaceId,
         priority: Priority,
@@ -40,7 +45,7 @@ impl Model {
         self.written.insert(id);
         self.letters.push(Letter {
             id,
-            from,
+            writer,
             to,
             is_blocking: priority == Priority::Blocking,
             payload,
@@ -108,7 +113,7 @@ impl Model {
         let mut inbox = self.letters.iter().filter(|other| other.to == letter.to);
         !inbox.any(|other| {
             let blocks = other.is_blocking && other.deliveries > 0;
-            let is_before = other.from == letter.from && other.id < letter.id;
+            let is_before = other.writer == letter.writer && other.id < letter.id;
             blocks || (is_before && other.deliveries != 1)
         })
     }
@@ -149,9 +154,11 @@ impl Model {
         };
         let letter = &mut self.letters[at];
         letter.deliveries = 1;
-        let (to, from) = (letter.to, letter.from);
+        let (to, writer) = (letter.to, letter.writer);
         for (kind, target) in std::mem::take(&mut letter.rights) {
-            let Some(from) = from else { continue };
+            let Writer::Agent(from) = writer else {
+                continue;
+            };
             if !self.holds(from, target, kind) || self.open(target).is_none() {
                 continue;
             }

@@ -22,6 +22,11 @@ impl Model {
         if rules::is_timed(space.state) {
             space.timed_us += (at.0 - space.since.0).max(0) as u64;
         }
+        match (space.state, to) {
+            (_, State::Migrating) => space.unbound_since = Some(at),
+            (State::Suspended, _) => space.unbound_since = space.unbound_since.map(|_| at),
+            _ => {}
+        }
         let is_pause = to == State::Suspended || to == State::Migrating;
         space.before = is_pause.then_some(space.state);
         space.state = to;
@@ -176,6 +181,15 @@ impl Model {
             _ => return None,
         };
         Some(Micros(space.since.0.saturating_add(left as i64)))
+    }
+
+    /// When a workspace fails because nobody came to the work that has begun, or
+    /// in another's place.
+    pub(super) fn binding(&self, id: WorkspaceId) -> Option<Micros> {
+        let space = self.open(id).filter(|_| id != ROOT)?;
+        let needs = is_at_work(space.state) || space.state == State::Migrating;
+        let since = space.unbound_since.filter(|_| needs)?;
+        Some(Micros(since.0.saturating_add(self.idle_us as i64)))
     }
 
     pub(super) fn grace(&self, id: WorkspaceId) -> Option<Micros> {

@@ -85,6 +85,8 @@ struct Space {
     originator: Party,
     task: Option<TaskId>,
     group: Option<Text>,
+    /// Since when nobody has come to it, if nobody has.
+    unbound_since: Option<Micros>,
     timeout_us: u64,
     /// Time counted against the timeout, up to `since`.
     timed_us: u64,
@@ -118,7 +120,7 @@ struct Right {
 #[derive(Debug)]
 struct Letter {
     id: EnvelopeId,
-    from: Option<WorkspaceId>,
+    writer: Writer,
     to: WorkspaceId,
     is_blocking: bool,
     /// What it says, if the model knows.
@@ -126,6 +128,15 @@ struct Letter {
     rights: Vec<(RightKind, WorkspaceId)>,
     /// How often it was delivered.
     deliveries: u8,
+}
+
+/// Whose words a letter has: what one writer says to somebody keeps its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    Agent(WorkspaceId),
+    Person(UserId),
+    /// The directive of a creation.
+    Runtime,
 }
 
 /// How far a plan came.
@@ -179,6 +190,7 @@ impl Model {
             originator: Party::System,
             task: None,
             group: None,
+            unbound_since: Some(at),
             timeout_us: 0,
             timed_us: 0,
             since: at,

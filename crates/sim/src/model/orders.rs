@@ -57,7 +57,9 @@ impl Model {
             Principal::Agent(id) if self.space(id).is_none() => {
                 return Expect::refused(Refusal::TargetNotFound);
             }
-            Principal::User(user) if self.people.get(user.0 as usize).is_none() => {
+            Principal::User(user) | Principal::Administrator(user)
+                if self.people.get(user.0 as usize).is_none() =>
+            {
                 return Expect::refused(Refusal::UnknownUser);
             }
             Principal::Runtime if is_start => {
@@ -147,13 +149,24 @@ impl Model {
                 expect.outside = &[Refusal::AgentBound];
                 expect
             }
-            C::CompleteMigration { workspace } | C::FailMigration { workspace, .. } => {
-                self.in_state(*workspace, &[State::Migrating])
+            C::Bind { workspace } => {
+                let mut expect = Expect::decided();
+                self.living(*workspace, &mut expect);
+                let paused = self.open(*workspace).is_some_and(|space| {
+                    space.state == State::Suspended && space.unbound_since.is_some()
+                });
+                expect.rule(paused, Refusal::InvalidState);
+                expect
             }
-            C::FailCreation { workspace } => match self.state(*workspace) {
+            C::FailMigration { workspace, .. } => self.in_state(*workspace, &[State::Migrating]),
+            C::FailCreation { workspace } => match self.space(*workspace) {
                 None => Expect::refused(Refusal::TargetNotFound),
-                Some(State::Idle) => Expect::decided(),
-                Some(_) => Expect::refused(Refusal::InvalidState),
+                Some(space) => {
+                    let nobody = space.state == State::Active && space.unbound_since.is_some();
+                    let mut expect = Expect::decided();
+                    expect.rule(space.state != State::Idle && !nobody, Refusal::InvalidState);
+                    expect
+                }
             },
             C::Abort { workspace, reason } => {
                 let mut expect = Expect::decided();

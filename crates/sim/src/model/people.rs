@@ -84,11 +84,15 @@ impl Model {
         };
         let is_agent = matches!(by, Principal::Coordinator | Principal::Agent(_));
         let is_person = matches!(by, Principal::User(_));
+        let administers = matches!(
+            by,
+            Principal::Operator | Principal::Runtime | Principal::Administrator(_)
+        );
         let nobody: Needs = (None, None);
         match command {
             C::StartRun(_)
             | C::Tick
-            | C::CompleteMigration { .. }
+            | C::Bind { .. }
             | C::FailMigration { .. }
             | C::FailCreation { .. }
             | C::ReportViolation { .. }
@@ -184,10 +188,10 @@ impl Model {
                 (Principal::User(user), UserChange::Deactivate | UserChange::Reactivate) => {
                     self.person_may(user, (None, Some(Ca::DeactivateUser)), None)
                 }
-                _ => only(matches!(by, Principal::Operator | Principal::Runtime)),
+                _ => only(administers),
             },
             C::CreateUser { .. } | C::GrantCapability { .. } | C::RevokeCapability { .. } => {
-                only(matches!(by, Principal::Operator | Principal::Runtime))
+                only(administers)
             }
             // Reading is not modelled.
             C::Read { .. } | C::ReadTrail { .. } => Ok(()),

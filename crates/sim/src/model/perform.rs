@@ -18,9 +18,22 @@ use wacp::{
 use super::{Facts, Model, Person, Plan, ROOT, Right, What, gates::Standing, orders::sender};
 
 impl Model {
+    /// An agent that speaks, makes something or takes an envelope is there.
+    fn note_presence(&mut self, order: &Order) {
+        let acts = match &order.command {
+            Command::Acknowledge { workspace, .. } => *workspace,
+            Command::Emit { .. } | Command::Send(_) | Command::CreateCheckpoint(_) => {
+                sender(order.principal)
+            }
+            _ => return,
+        };
+        self.spaces[acts.0 as usize].unbound_since = None;
+    }
+
     pub(super) fn perform(&mut self, order: &Order, now: Micros, facts: &mut Facts) {
         use Command as C;
         let by = order.principal;
+        self.note_presence(order);
         match &order.command {
             C::Emit {
                 signal: SignalType::Acknowledged,
@@ -65,7 +78,8 @@ impl Model {
             C::Recover { downtime_us, .. } => self.put_off(*downtime_us),
             C::Suspend { workspace, .. } => self.enter(*workspace, State::Suspended, facts),
             C::Migrate { workspace, .. } => self.enter(*workspace, State::Migrating, facts),
-            C::Resume { workspace } | C::CompleteMigration { workspace } => {
+            C::Bind { workspace } => self.bind(*workspace, facts),
+            C::Resume { workspace } => {
                 let before = self.space(*workspace).and_then(|space| space.before);
                 if let Some(before) = before {
                     self.enter(*workspace, before, facts);
@@ -252,9 +266,9 @@ impl Model {
                 let made = facts.checkpoint.map(|id| (id, is_final));
                 self.spaces[sender(by).0 as usize].checkpoints.extend(made);
             }
-            C::CreateUser { .. } => self.people.push(Person {
+            C::CreateUser { capabilities, .. } => self.people.push(Person {
                 state: UserState::Active,
-                holds: Vec::new(),
+                holds: capabilities.to_vec(),
             }),
             C::ChangeUser { user, change, .. } => self.change(*user, *change),
             C::GrantCapability { user, capability } => {

@@ -137,7 +137,16 @@ fn answer_escalation(player: &mut Player<'_>) -> (Principal, Command) {
 fn create_user(player: &mut Player<'_>) -> (Principal, Command) {
     let names = ["ann", "bob", "cid", "dee", "eve", "worker"];
     let name = text(player.dice.pick(&names));
-    (Principal::Operator, Command::CreateUser { name })
+    let capabilities = (0..player.dice.roll(3)).map(|_| player.dice.pick(&Capability::ALL));
+    let capabilities = capabilities.collect();
+    let create = Command::CreateUser { name, capabilities };
+    (administrator(player), create)
+}
+
+/// The operator, or a person in their place.
+fn administrator(player: &mut Player<'_>) -> Principal {
+    let person = Principal::Administrator(player.user());
+    player.either(Principal::Operator, person)
 }
 
 fn change_user(player: &mut Player<'_>) -> (Principal, Command) {
@@ -162,7 +171,7 @@ fn change_user(player: &mut Player<'_>) -> (Principal, Command) {
     };
     let human = player.human();
     let by = if player.dice.chance(85) {
-        Principal::Operator
+        administrator(player)
     } else {
         human
     };
@@ -174,7 +183,7 @@ fn grant_capability(player: &mut Player<'_>) -> (Principal, Command) {
         user: player.user(),
         capability: player.dice.pick(&Capability::ALL),
     };
-    (Principal::Operator, command)
+    (administrator(player), command)
 }
 
 fn revoke_capability(player: &mut Player<'_>) -> (Principal, Command) {
@@ -183,5 +192,5 @@ fn revoke_capability(player: &mut Player<'_>) -> (Principal, Command) {
         capability: player.dice.pick(&Capability::ALL),
         reason: None,
     };
-    (Principal::Operator, command)
+    (administrator(player), command)
 }

@@ -24,7 +24,7 @@ use crate::{
 pub const KINDS: &[Kind] = &[
     kind("start_run", 1, start_run),
     kind("tick", 3, tick),
-    kind("complete_migration", 16, complete_migration),
+    kind("bind", 24, bind),
     kind("fail_migration", 4, fail_migration),
     kind("fail_creation", 4, fail_creation),
     kind("meter_usage", 20, meter_usage),
@@ -58,9 +58,13 @@ fn tick(_: &mut Player<'_>) -> (Principal, Command) {
     (Principal::Runtime, Command::Tick)
 }
 
-fn complete_migration(player: &mut Player<'_>) -> (Principal, Command) {
-    let workspace = player.in_state(&[State::Migrating]);
-    (Principal::Runtime, Command::CompleteMigration { workspace })
+fn bind(player: &mut Player<'_>) -> (Principal, Command) {
+    let workspace = match player.dice.roll(4) {
+        0 => player.workspace(),
+        1 => player.in_state(&[State::Idle, State::Active, State::Suspended]),
+        _ => player.in_state(&[State::Migrating]),
+    };
+    (Principal::Runtime, Command::Bind { workspace })
 }
 
 fn fail_migration(player: &mut Player<'_>) -> (Principal, Command) {
@@ -72,7 +76,7 @@ fn fail_migration(player: &mut Player<'_>) -> (Principal, Command) {
 }
 
 fn fail_creation(player: &mut Player<'_>) -> (Principal, Command) {
-    let workspace = player.in_state(&[State::Idle]);
+    let workspace = player.in_state(&[State::Idle, State::Active]);
     (Principal::Runtime, Command::FailCreation { workspace })
 }
 

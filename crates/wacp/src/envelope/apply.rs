@@ -2,7 +2,7 @@
 
 use trail::Micros;
 
-use super::{MAX_CAUSES, MAX_TAKEN, Pending, Progress, patience_us};
+use super::{MAX_CAUSES, MAX_TAKEN, Pending, Progress, Sender, patience_us};
 use crate::{
     event::{Entry, Event},
     gate::{self, GateType},
@@ -21,12 +21,13 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         Event::EnvelopeCreated(e) => {
             run.next.envelopes = run.next.envelopes.max(e.envelope.0.saturating_add(1));
             let pending = Pending {
-                from: e.from,
+                sender: Sender::of(e),
                 envelope_type: e.envelope_type,
                 priority: e.priority,
                 originator: e.originator,
                 payload: e.payload,
                 rights: e.rights.clone(),
+                grace_us: e.grace_us,
                 progress: Progress::Queued,
                 unasked: e.from.is_some() && gate::is_on(run, GateType::EnvelopeDelivery),
             };

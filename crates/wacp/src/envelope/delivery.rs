@@ -1,7 +1,7 @@
 //! The way from accepted to taken.
 //!
-//! A channel is a pair of workspaces, and what one sends the other arrives in
-//! the order it was written. Nothing overtakes an envelope that is held at a
+//! A channel is a sender and a receiver, and what the one writes to the other
+//! arrives in the order it was written. Each person is a sender of their own. Nothing overtakes an envelope that is held at a
 //! gate or is being sent again; behind a `blocking` one, nothing arrives at all
 //! until it is taken.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use trail::Micros;
 
-use super::{MAX_REDELIVERIES, Origin, Pending, Post, Priority, Progress, patience_us, send};
+use super::{MAX_REDELIVERIES, Pending, Post, Priority, Progress, Sender, patience_us, send};
 use crate::{
     command::Principal,
     content::Content,
@@ -31,8 +31,8 @@ use crate::{
     },
 };
 
-/// Whether a new envelope from `from` can be delivered at once.
-pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, from: Option<WorkspaceId>) -> bool {
+/// Whether a new envelope of this sender can be delivered at once.
+pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, sender: Sender) -> bool {
     let Some(open) = stage.before().open(to) else {
         return false;
     };
@@ -41,7 +41,7 @@ pub fn is_free(stage: &Stage<'_>, to: WorkspaceId, from: Option<WorkspaceId>) ->
     }
     open.hindrances == 0
         || !stage.inbox(to).any(|(_, pending)| {
-            pending.blocks_inbox() || (pending.from == from && pending.is_hindrance())
+            pending.blocks_inbox() || (pending.sender == sender && pending.is_hindrance())
         })
 }
 
@@ -50,7 +50,7 @@ pub fn deliver(
     stage: &mut Stage<'_>,
     to: WorkspaceId,
     envelope: EnvelopeId,
-    from: Option<WorkspaceId>,
+    sender: Sender,
     bytes: u64,
     rights: &[(RightKind, WorkspaceId)],
     payload: Option<Content>,
@@ -64,7 +64,7 @@ pub fn deliver(
             to,
         },
     );
-    if let Some(from) = from {
+    if let Some(from) = sender.workspace() {
         for (kind, target) in rights {
             right::transfer(stage, from, to, *kind, *target);
         }
@@ -88,7 +88,7 @@ pub fn deliver(
             EnvelopeUndeliverable {
                 attempts: 1,
                 envelope,
-                from,
+                from: sender.workspace(),
                 reason: Undeliverable::WorkspaceTerminal,
                 to,
             },
@@ -117,7 +117,7 @@ pub fn drain_with(
     {
         return;
     }
-    let mut busy: Vec<Option<WorkspaceId>> = Vec::new();
+    let mut busy: Vec<Sender> = Vec::new();
     let waiting: Vec<(EnvelopeId, &Pending)> = stage.inbox(to).collect();
     // Whatever arrives after a blocking one waits for it, older or not.
     let blocks = |(id, pending): &(EnvelopeId, &Pending)| {
@@ -136,16 +136,24 @@ pub fn drain_with(
             _ => (pending.progress, None),
         };
         match progress {
-            Progress::Gated(_) => busy.push(pending.from),
+            Progress::Gated(_) => busy.push(pending.sender),
             Progress::Delivered { attempt, .. } => {
                 if attempt > 0 {
-                    busy.push(pending.from);
+                    busy.push(pending.sender);
                 }
             }
-            Progress::Queued if busy.contains(&pending.from) => {}
+            Progress::Queued if busy.contains(&pending.sender) => {}
             Progress::Queued => {
                 let bytes = payload.unwrap_or(pending.payload).bytes;
-                deliver(stage, to, id, pending.from, bytes, &pending.rights, payload);
+                deliver(
+                    stage,
+                    to,
+                    id,
+                    pending.sender,
+                    bytes,
+                    &pending.rights,
+                    payload,
+                );
                 if stage.state_of(to).map(State::inbox) != Some(Inbox::Open)
                     || pending.priority == Priority::Blocking
                 {
@@ -209,7 +217,7 @@ pub fn redeliver(stage: &mut Stage<'_>, to: WorkspaceId, envelope: EnvelopeId) {
             EnvelopeUndeliverable {
                 attempts: attempt + 1,
                 envelope,
-                from: pending.from,
+                from: pending.sender.workspace(),
                 reason: Undeliverable::DeliveryExhausted,
                 to,
             },
@@ -243,7 +251,7 @@ pub fn reject_pending(
         EnvelopeRejected {
             envelope: Some(envelope),
             envelope_type: pending.envelope_type,
-            from: pending.from,
+            from: pending.sender.workspace(),
             reason,
             to,
         },
@@ -255,13 +263,12 @@ pub fn post_directive(stage: &mut Stage<'_>, to: WorkspaceId, directive: Content
     send::post(
         stage,
         Post {
-            from: None,
+            sender: Sender::Creation,
             to,
             envelope_type: EnvelopeType::Directive,
             payload: directive,
             priority: Priority::Normal,
             in_reply_to: None,
-            origin: Origin::Agent,
             originator: stage
                 .before()
                 .open(to)

@@ -8,7 +8,8 @@ use trail::Micros;
 
 use crate::{
     content::Content,
-    id::{EnvelopeId, GateId, Party, WorkspaceId},
+    event::EnvelopeCreated,
+    id::{EnvelopeId, GateId, Party, UserId, WorkspaceId},
     integrity::{Check, Proof},
     right::RightKind,
     role::EnvelopeType,
@@ -88,15 +89,53 @@ impl NewEnvelope {
     }
 }
 
+/// Who wrote an envelope. With the receiver it is the channel, in which order is
+/// kept: every person has one of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// The directive of a creation, which the runtime delivers.
+    Creation,
+    User(UserId),
+    Workspace(WorkspaceId),
+}
+
+impl Sender {
+    pub fn workspace(self) -> Option<WorkspaceId> {
+        match self {
+            Sender::Workspace(id) => Some(id),
+            Sender::Creation | Sender::User(_) => None,
+        }
+    }
+
+    pub fn origin(self) -> Origin {
+        match self {
+            Sender::User(_) => Origin::Human,
+            Sender::Creation | Sender::Workspace(_) => Origin::Agent,
+        }
+    }
+
+    /// The sender of an envelope on the trail: a person is its originator.
+    pub fn of(created: &EnvelopeCreated) -> Sender {
+        match (created.from, created.origin, created.originator) {
+            (Some(id), ..) => Sender::Workspace(id),
+            (None, Origin::Human, Party::User(user)) => Sender::User(user),
+            (None, ..) => Sender::Creation,
+        }
+    }
+}
+
 /// An accepted envelope that its receiver has not taken yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    pub from: Option<WorkspaceId>,
+    pub sender: Sender,
     pub envelope_type: EnvelopeType,
     pub priority: Priority,
     pub originator: Party,
     pub payload: Content,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
+    /// Of the request to finish: how long the receiver has.
+    pub grace_us: Option<u64>,
     pub progress: Progress,
     /// A person is to be asked about it, and was not yet.
     pub unasked: bool,

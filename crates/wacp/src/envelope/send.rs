@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Intent, MAX_RIGHTS, MAX_WAITING, NewEnvelope, Origin, Priority, delivery};
+use super::{Intent, MAX_RIGHTS, MAX_WAITING, NewEnvelope, Priority, Sender, delivery};
 use crate::{
     command::Principal,
     content::Content,
@@ -64,13 +64,12 @@ pub fn dispatch(
     let used = check_sent(run, from, new)?;
     let originator = run.workspace(from).map_or(Party::System, Slot::originator);
     let post = Post {
-        from: Some(from),
+        sender: Sender::Workspace(from),
         to: new.to,
         envelope_type: new.envelope_type,
         payload: new.payload,
         priority: new.priority,
         in_reply_to: new.in_reply_to,
-        origin: Origin::Agent,
         originator,
         rights: new.rights.clone(),
         proof: new.proof,
@@ -179,13 +178,12 @@ pub fn permitted(run: &Run, from: WorkspaceId, to: WorkspaceId, kind: EnvelopeTy
 /// An envelope whose sender, type and target are beyond doubt.
 #[derive(Clone, Debug)]
 pub struct Post {
-    pub from: Option<WorkspaceId>,
+    pub sender: Sender,
     pub to: WorkspaceId,
     pub envelope_type: EnvelopeType,
     pub payload: Content,
     pub priority: Priority,
     pub in_reply_to: Option<EnvelopeId>,
-    pub origin: Origin,
     pub originator: Party,
     pub rights: Arc<[(RightKind, WorkspaceId)]>,
     pub proof: Option<Proof>,
@@ -196,24 +194,25 @@ pub struct Post {
 /// Accepts and, if the way is free, delivers; no gate is asked.
 pub fn post(stage: &mut Stage<'_>, post: Post) -> EnvelopeId {
     let (envelope, to) = (stage.new_envelope(), post.to);
-    let (from, bytes, rights) = (post.from, post.payload.bytes, post.rights.clone());
+    let (sender, bytes, rights) = (post.sender, post.payload.bytes, post.rights.clone());
     create(stage, envelope, post);
-    if delivery::is_free(stage, to, from) {
-        delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
+    if delivery::is_free(stage, to, sender) {
+        delivery::deliver(stage, to, envelope, sender, bytes, &rights, None);
     }
     envelope
 }
 
 fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
+    let from = post.sender.workspace();
     stage.push(
-        post.from.or(Some(post.to)),
+        from.or(Some(post.to)),
         Box::new(EnvelopeCreated {
             envelope,
-            from: post.from,
+            from,
             grace_us: post.grace_us,
             in_reply_to: post.in_reply_to,
             intent: post.grace_us.map(|_| Intent::GracefulTermination),
-            origin: post.origin,
+            origin: post.sender.origin(),
             originator: post.originator,
             payload: post.payload,
             priority: post.priority,
@@ -227,7 +226,7 @@ fn create(stage: &mut Stage<'_>, envelope: EnvelopeId, post: Post) {
 
 /// Accepts, uses up the right, asks the gate, delivers.
 fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Refusal> {
-    let (from, to) = (post.from, post.to);
+    let (sender, to) = (post.sender, post.to);
     let (bytes, rights) = (post.payload.bytes, post.rights.clone());
     let envelope = stage.new_envelope();
     let once = match used {
@@ -237,7 +236,7 @@ fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Re
     let proposal = Proposal::EnvelopeDelivery {
         envelope,
         envelope_type: post.envelope_type,
-        from,
+        from: sender.workspace(),
         in_reply_to: post.in_reply_to,
         payload: post.payload,
         priority: post.priority,
@@ -245,7 +244,7 @@ fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Re
         to,
     };
     create(stage, envelope, post);
-    if let (Some(right), Some(holder)) = (once, from) {
+    if let (Some(right), Some(holder)) = (once, sender.workspace()) {
         stage.push_protocol(
             Some(holder),
             PortRightConsumed {
@@ -264,8 +263,8 @@ fn accept(stage: &mut Stage<'_>, post: Post, used: Use) -> Result<EnvelopeId, Re
     )? {
         Verdict::Paused => {}
         Verdict::Proceed => {
-            if delivery::is_free(stage, to, from) {
-                delivery::deliver(stage, to, envelope, from, bytes, &rights, None);
+            if delivery::is_free(stage, to, sender) {
+                delivery::deliver(stage, to, envelope, sender, bytes, &rights, None);
             }
         }
     }
@@ -369,13 +368,12 @@ pub fn injected(stage: &mut Stage<'_>, user: UserId, new: &NewEnvelope) -> Envel
     let envelope = post(
         stage,
         Post {
-            from: None,
+            sender: Sender::User(user),
             to: new.to,
             envelope_type: new.envelope_type,
             payload: new.payload,
             priority: new.priority,
             in_reply_to: new.in_reply_to,
-            origin: Origin::Human,
             originator: Party::User(user),
             rights: Arc::from([]),
             proof: new.proof,

@@ -14,8 +14,8 @@ use crate::{
 /// A transition waits for an answer. The subject is here in full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateTriggered {
-    /// The delegate who wants it; `None` for the coordinator.
-    pub asked_by: Option<WorkspaceId>,
+    /// The workspace whose agent wants it; the root is the coordinator's.
+    pub asked_by: WorkspaceId,
     pub fallback: Fallback,
     pub gate: GateId,
     pub gate_type: GateType,
@@ -30,12 +30,21 @@ pub struct GateTriggered {
     pub workspace: Option<WorkspaceId>,
 }
 
+/// Whom the answer at a gate is for, and what it is about or led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    pub asked_by: WorkspaceId,
+    pub envelope: Option<EnvelopeId>,
+    pub task: Option<TaskId>,
+    /// The new workspace, if the question was whether to create one.
+    pub workspace: Option<WorkspaceId>,
+}
+
 /// A gate is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateResolved {
+    pub about: About,
     pub action: Answer,
-    /// The delegate that wanted it, if one did.
-    pub asked_by: Option<WorkspaceId>,
     pub gate: GateId,
     pub gate_type: GateType,
     pub modification: Option<Modification>,
@@ -51,10 +60,12 @@ pub enum ResolutionReason {
     EscalatedToCoordinator,
 }
 
-/// Who answered: a person, the fallback, or the runtime.
+/// Who answered: a person, the fallback, or the runtime; and the coordinator
+/// what a fallback handed to it, which no `gate_resolved` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolver {
+    Coordinator,
     Fallback,
     Protocol,
     User(UserId),
@@ -72,8 +83,8 @@ pub struct GateTimeout {
 /// The same question was asked again after its fallback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReentryBlocked {
-    /// The delegate that wanted what was handed over, if one did.
-    pub asked_by: Option<WorkspaceId>,
+    /// About the gate that was handed to the coordinator.
+    pub about: Option<About>,
     pub converted_to: Answer,
     /// The gate that was handed to the coordinator, if it was.
     pub gate: Option<GateId>,

@@ -1,18 +1,33 @@
 //! Facts of people: their states, what they may do, and every denial.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{Party, UserId, WorkspaceId},
+    id::{UserId, WorkspaceId},
     rejection::Refusal,
     role::{Role, Text},
     user::{Capability, UserState},
 };
 
-/// A person is known from now on, and active.
+/// Who administers people and gives capabilities: the deployment's operator, its
+/// runtime, a person, and to delegates the coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grantor {
+    Coordinator,
+    Operator,
+    Protocol,
+    User(UserId),
+}
+
+/// A person is known from now on, active, and may do this much.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserCreated {
-    pub created_by: Party,
+    /// Each once, in the order of the closed set.
+    pub capabilities: Arc<[Capability]>,
+    pub created_by: Grantor,
     /// The `user_id` that the authentication boundary assigned.
     pub name: Text,
     pub user: UserId,
@@ -37,7 +52,7 @@ pub struct AuthenticationFailed {
 /// A person was paused by an administrator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserSuspended {
-    pub by: Party,
+    pub by: Grantor,
     pub reason: Option<Text>,
     pub user: UserId,
 }
@@ -45,7 +60,7 @@ pub struct UserSuspended {
 /// A paused person is active again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserResumed {
-    pub by: Party,
+    pub by: Grantor,
     pub reason: Option<Text>,
     pub user: UserId,
 }
@@ -53,7 +68,7 @@ pub struct UserResumed {
 /// A person waits for a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserBlocked {
-    pub by: Party,
+    pub by: Grantor,
     pub condition: Option<Text>,
     pub user: UserId,
 }
@@ -61,7 +76,7 @@ pub struct UserBlocked {
 /// The condition is met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserUnblocked {
-    pub by: Party,
+    pub by: Grantor,
     pub condition: Option<Text>,
     pub user: UserId,
 }
@@ -69,7 +84,7 @@ pub struct UserUnblocked {
 /// A person may never act again, unless reactivated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserDeactivated {
-    pub by: Party,
+    pub by: Grantor,
     pub prior_state: UserState,
     pub reason: Option<Text>,
     pub user: UserId,
@@ -78,7 +93,7 @@ pub struct UserDeactivated {
 /// A deactivated person is active again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserReactivated {
-    pub by: Party,
+    pub by: Grantor,
     pub reason: Option<Text>,
     pub user: UserId,
 }
@@ -96,7 +111,7 @@ pub enum Holder {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapabilityGranted {
     pub capability: Capability,
-    pub granted_by: Party,
+    pub granted_by: Grantor,
     pub holder: Holder,
 }
 
@@ -105,7 +120,7 @@ pub struct CapabilityGranted {
 pub struct CapabilityRevoked {
     pub capability: Capability,
     pub reason: Option<Text>,
-    pub revoked_by: Party,
+    pub revoked_by: Grantor,
     pub user: UserId,
 }
 

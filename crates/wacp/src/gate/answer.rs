@@ -2,7 +2,7 @@
 //! was handed to it.
 
 use super::{
-    Answer, Gate, GateType, Modification, Proposal, WorkspaceModification, config::Fallback,
+    Answer, Gate, GateType, Modification, Proposal, WorkspaceModification, about, config::Fallback,
     invalidate,
 };
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
     content::Content,
     envelope,
     event::{
-        Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout, ResolutionReason,
-        Resolver, WorkspaceRejected,
+        About, Actor, ApprovalSource, GateReentryBlocked, GateResolved, GateTimeout,
+        ResolutionReason, Resolver, WorkspaceRejected,
     },
     id::{GateId, Party, UserId, WorkspaceId},
     integration::{self, Resolution},
@@ -65,11 +65,12 @@ pub fn resolve(
         invalidate(stage, Some(id));
         return Ok(());
     }
+    let about = about(stage, gate, answer != Answer::Reject);
     stage.push(
         gate.proposal.workspace(),
         Box::new(GateResolved {
+            about,
             action: answer,
-            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: modification.cloned(),
@@ -79,7 +80,8 @@ pub fn resolve(
     );
     match answer {
         Answer::Approve | Answer::Modify => {
-            proceed(stage, gate, modification, ApprovalSource::Human(user));
+            let source = ApprovalSource::Human(user);
+            proceed(stage, gate, about, modification, source);
         }
         Answer::Reject => cancel(stage, gate, Refusal::GateRejectedByHuman),
     }
@@ -255,7 +257,7 @@ fn hindrance(run: &Run, gate: &Gate, modification: Option<&Modification>) -> Opt
         }
         _ => (None, None),
     };
-    if gate.asked_by.is_some_and(paused) || target.is_some_and(paused) {
+    if gate.delegate().is_some_and(paused) || target.is_some_and(paused) {
         return Some(Refusal::InvalidState);
     }
     refusal.filter(|refusal| *refusal == Refusal::IntegrationUnderWay)
@@ -264,7 +266,7 @@ fn hindrance(run: &Run, gate: &Gate, modification: Option<&Modification>) -> Opt
 /// Whether the delegate that asked is at work, and still manages what it asked
 /// about.
 fn stands_behind(run: &Run, gate: &Gate) -> bool {
-    let Some(delegate) = gate.asked_by else {
+    let Some(delegate) = gate.delegate() else {
         return true;
     };
     let works = run
@@ -278,11 +280,12 @@ fn stands_behind(run: &Run, gate: &Gate) -> bool {
 fn proceed(
     stage: &mut Stage<'_>,
     gate: &Gate,
+    about: About,
     modification: Option<&Modification>,
     source: ApprovalSource,
 ) {
     let answering = std::mem::replace(&mut stage.actor, gate.actor);
-    stage.asker = gate.asked_by;
+    stage.asker = gate.delegate();
     match (&gate.proposal, modification) {
         (Proposal::TaskApproval { task, .. }, change) => {
             let change = match change {
@@ -305,8 +308,9 @@ fn proceed(
                 Some(Modification::Workspace(change)) => Some(change),
                 _ => None,
             };
-            let new = changed(new, change);
-            creation::perform(stage, &new, *owner, *originator);
+            if let Some(id) = about.workspace {
+                creation::perform(stage, id, &changed(new, change), *owner, *originator);
+            }
         }
         (Proposal::EnvelopeDelivery { envelope, to, .. }, change) => {
             let payload = match change {
@@ -415,11 +419,12 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
             Some(ResolutionReason::EscalatedToCoordinator),
         ),
     };
+    let about = about(stage, gate, action != Answer::Reject);
     stage.push(
         place,
         Box::new(GateResolved {
+            about,
             action,
-            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: None,
@@ -428,7 +433,10 @@ pub fn time_out(stage: &mut Stage<'_>, id: GateId) {
         }),
     );
     match gate.fallback {
-        Fallback::Approve => proceed(stage, gate, None, ApprovalSource::TimeoutAutoApprove),
+        Fallback::Approve => {
+            let source = ApprovalSource::TimeoutAutoApprove;
+            proceed(stage, gate, about, None, source);
+        }
         Fallback::Reject => cancel(stage, gate, Refusal::GateRejectedByFallback),
         Fallback::EscalateToCoordinator => {}
     }
@@ -442,12 +450,13 @@ pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool
     if yes && !is_possible(stage, gate, None) {
         return Err(Refusal::InvalidState);
     }
+    let about = about(stage, gate, yes);
     stage.push_protocol(
         gate.proposal
             .workspace()
             .filter(|id| run.workspace(*id).is_some()),
         GateReentryBlocked {
-            asked_by: gate.asked_by,
+            about: Some(about),
             converted_to: if yes { Answer::Approve } else { Answer::Reject },
             gate: Some(id),
             gate_type: gate.gate_type,
@@ -455,7 +464,7 @@ pub fn decide(stage: &mut Stage<'_>, principal: Principal, id: GateId, yes: bool
         },
     );
     if yes {
-        proceed(stage, gate, None, ApprovalSource::Coordinator);
+        proceed(stage, gate, about, None, ApprovalSource::Coordinator);
     } else {
         cancel(stage, gate, Refusal::GateRejectedByFallback);
     }

@@ -12,14 +12,16 @@ use crate::{
     command::Principal,
     content::Content,
     envelope,
-    event::{Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver},
+    event::{
+        About, Actor, GateReentryBlocked, GateResolved, GateTriggered, ResolutionReason, Resolver,
+    },
     id::{CheckpointId, ConflictId, EnvelopeId, GateId, GraphId, Party, TaskId, WorkspaceId},
     integration::{Acceptance, ConflictType, Resolution, ResolutionStrategy, Salvage},
     rejection::Refusal,
     right::RightKind,
     role::{EnvelopeType, Text},
     stage::Stage,
-    state::Slot,
+    state::{Run, Slot},
     task::{Estimate, Priority},
     user::Capability,
     workspace::{Band, NewWorkspace, Seen, WindDown, budget::Budget},
@@ -159,6 +161,23 @@ impl Proposal {
             Proposal::WorkspaceCreate { new, .. } => Some(new.parent),
         }
     }
+
+    /// The task it is about.
+    pub fn task(&self, run: &Run) -> Option<TaskId> {
+        match self {
+            Proposal::TaskApproval { task, .. } => Some(*task),
+            Proposal::WorkspaceCreate { new, .. } => new.task,
+            other => run.workspace(other.workspace()?).and_then(Slot::task),
+        }
+    }
+
+    /// The envelope it is about.
+    pub fn envelope(&self) -> Option<EnvelopeId> {
+        match self {
+            Proposal::EnvelopeDelivery { envelope, .. } => Some(*envelope),
+            _ => None,
+        }
+    }
 }
 
 /// What a person changes before agreeing; only what is named is changed.
@@ -197,7 +216,19 @@ pub struct Gate {
     pub timeout_at: Option<Micros>,
     /// Who wanted the transition.
     pub actor: Actor,
-    pub asked_by: Option<WorkspaceId>,
+    /// The workspace whose agent asked, and is told of the answer.
+    pub asked_by: WorkspaceId,
+}
+
+impl Gate {
+    /// The delegate without whom nothing comes of it. An envelope was sent when
+    /// it was asked about, and is its sender's matter no more.
+    pub fn delegate(&self) -> Option<WorkspaceId> {
+        match self.proposal {
+            Proposal::EnvelopeDelivery { .. } => None,
+            _ => Some(self.asked_by).filter(|id| *id != WorkspaceId::ROOT),
+        }
+    }
 }
 
 /// What a gate says at once.
@@ -223,12 +254,12 @@ pub enum Standing {
 }
 
 /// Whether this gate is on in this run.
-pub fn is_on(run: &crate::state::Run, gate_type: GateType) -> bool {
+pub fn is_on(run: &Run, gate_type: GateType) -> bool {
     run.started()
         .is_some_and(|started| started.highway.gate(gate_type).enabled)
 }
 
-pub fn standing(run: &crate::state::Run, gate_type: GateType, subject: Subject) -> Standing {
+pub fn standing(run: &Run, gate_type: GateType, subject: Subject) -> Standing {
     let key = (gate_type, subject);
     if !is_on(run, gate_type) {
         Standing::Free
@@ -281,23 +312,14 @@ pub fn ask(
     let queue_position = stage.gates_before();
     let gate = stage.new_gate();
     let workspace = proposal.workspace();
-    let (task, graph) = match (&proposal, workspace) {
-        (Proposal::TaskApproval { graph, task, .. }, _) => (Some(*task), Some(*graph)),
-        (Proposal::WorkspaceCreate { new, .. }, _) => {
-            let graph = new
-                .task
-                .and_then(|task| run.task(task))
-                .map(|task| task.graph);
-            (new.task, graph)
-        }
-        (_, Some(workspace)) => {
-            let task = run.workspace(workspace).and_then(Slot::task);
-            (
-                task,
-                task.and_then(|task| run.task(task)).map(|task| task.graph),
-            )
-        }
-        (_, None) => (None, None),
+    let task = proposal.task(run);
+    let graph = match proposal {
+        Proposal::TaskApproval { graph, .. } => Some(graph),
+        _ => task.and_then(|task| run.task(task)).map(|task| task.graph),
+    };
+    let asked_by = match proposal {
+        Proposal::EnvelopeDelivery { from, .. } => from,
+        _ => stage.asker,
     };
     let timeout_at = setting
         .timeout_us
@@ -305,7 +327,7 @@ pub fn ask(
     stage.push(
         workspace,
         Box::new(GateTriggered {
-            asked_by: stage.asker,
+            asked_by: asked_by.unwrap_or(WorkspaceId::ROOT),
             fallback: setting.fallback,
             gate,
             gate_type,
@@ -334,20 +356,17 @@ fn reenter(
         .escalated_gates
         .iter()
         .find(|(_, gate)| gate.gate_type == gate_type && gate.subject == subject);
-    let (gate, asked_by) = match handed {
-        Some((id, gate)) => (Some(*id), gate.asked_by),
-        None => (None, None),
-    };
     let converted_to = match fallback {
         Fallback::Reject => Answer::Reject,
         Fallback::Approve | Fallback::EscalateToCoordinator => Answer::Approve,
     };
+    let about = handed.map(|(_, gate)| about(stage, gate, false));
     stage.push_protocol(
         None,
         GateReentryBlocked {
-            asked_by,
+            about,
             converted_to,
-            gate,
+            gate: handed.map(|(id, _)| *id),
             gate_type,
             subject,
         },
@@ -358,6 +377,21 @@ fn reenter(
     Ok(Verdict::Proceed)
 }
 
+/// Whom an answer is for, and what it is about. A yes to a new workspace takes
+/// its number now: the answer names what comes of it.
+fn about(stage: &mut Stage<'_>, gate: &Gate, is_yes: bool) -> About {
+    let workspace = match &gate.proposal {
+        Proposal::WorkspaceCreate { .. } => is_yes.then(|| stage.new_workspace()),
+        other => other.workspace(),
+    };
+    About {
+        asked_by: gate.asked_by,
+        envelope: gate.proposal.envelope(),
+        task: gate.proposal.task(stage.before()),
+        workspace,
+    }
+}
+
 /// What a gate asks about is no longer possible: the runtime says no.
 pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
     let Some(id) = gate else {
@@ -366,11 +400,12 @@ pub fn invalidate(stage: &mut Stage<'_>, gate: Option<GateId>) {
     let Some(gate) = stage.gate(id) else {
         return;
     };
+    let about = about(stage, gate, false);
     stage.push_protocol(
         gate.proposal.workspace(),
         Box::new(GateResolved {
+            about,
             action: Answer::Reject,
-            asked_by: gate.asked_by,
             gate: id,
             gate_type: gate.gate_type,
             modification: None,

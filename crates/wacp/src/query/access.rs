@@ -67,7 +67,7 @@ pub fn scope(run: &Run, principal: Principal) -> Scope {
             }
             _ => Scope::Nothing,
         },
-        Principal::Meter | Principal::Operator => Scope::Nothing,
+        Principal::Meter | Principal::Operator | Principal::Administrator(_) => Scope::Nothing,
     }
 }
 
@@ -86,7 +86,7 @@ pub fn may_read_payload(
             scope.contains(run, Some(to)) || from.is_some_and(|id| scope.contains(run, Some(id)))
         }
         Principal::Coordinator | Principal::Runtime | Principal::Agent(_) => true,
-        Principal::Meter | Principal::Operator => false,
+        Principal::Meter | Principal::Operator | Principal::Administrator(_) => false,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn put_off(run: &mut Run, downtime_us: u64) {
         if let Slot::Open(open) = slot {
             put_off(&mut open.since);
             put_off(&mut open.heard);
+            open.unbound_since.iter_mut().for_each(put_off);
             open.grace
                 .iter_mut()
                 .for_each(|grace| put_off(&mut grace.ends));

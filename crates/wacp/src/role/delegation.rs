@@ -109,7 +109,9 @@ pub fn deny(
     let (holder, place) = match principal {
         Principal::Coordinator => (workspace(WorkspaceId::ROOT), Some(WorkspaceId::ROOT)),
         Principal::Agent(id) => (workspace(id), Some(id)),
-        Principal::User(user) => (run.user(user).map(|_| Holder::User(user)), target),
+        Principal::User(user) | Principal::Administrator(user) => {
+            (run.user(user).map(|_| Holder::User(user)), target)
+        }
         Principal::Runtime | Principal::Meter | Principal::Operator => (None, None),
     };
     stage.actor = actor(run, principal);
@@ -131,8 +133,10 @@ pub fn actor(run: &Run, principal: Principal) -> Actor {
     match principal {
         Principal::Coordinator => Actor::System,
         Principal::Agent(id) => run.agent_actor(id),
-        Principal::User(user) if run.user(user).is_some() => Actor::User(user),
-        Principal::User(_) => Actor::Protocol,
+        Principal::User(user) | Principal::Administrator(user) => match run.user(user) {
+            Some(_) => Actor::User(user),
+            None => Actor::Protocol,
+        },
         Principal::Runtime | Principal::Meter | Principal::Operator => Actor::Protocol,
     }
 }

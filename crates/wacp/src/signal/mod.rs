@@ -122,7 +122,7 @@ pub fn emit(
 
 /// Observers receive no envelopes and the root has no sender: for both the
 /// creation directive, delivered by the runtime, is the first envelope.
-fn begin(stage: &mut Stage<'_>, id: WorkspaceId) {
+pub fn begin(stage: &mut Stage<'_>, id: WorkspaceId) {
     let Some(open) = stage
         .before()
         .open(id)

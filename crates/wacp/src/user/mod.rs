@@ -6,8 +6,8 @@ use crate::{
     command::Principal,
     event::{
         AuthenticationFailed, AuthenticationSucceeded, CapabilityGranted, CapabilityRevoked, Entry,
-        Event, Holder, UserBlocked, UserCreated, UserDeactivated, UserReactivated, UserResumed,
-        UserSuspended, UserUnblocked,
+        Event, Grantor, Holder, UserBlocked, UserCreated, UserDeactivated, UserReactivated,
+        UserResumed, UserSuspended, UserUnblocked,
     },
     id::{Party, UserId, WorkspaceId},
     rejection::Refusal,
@@ -143,26 +143,35 @@ const RESERVED: [&str; 7] = [
     "human",
 ];
 
-/// Who administers: the operator, and for deactivation a person who may.
+/// Who administers: the operator, a person in the operator's place, and for
+/// deactivation a person of the run who may. The deployment answers for the
+/// second, whatever their state in the run.
 fn administrator(
     stage: &mut Stage<'_>,
     principal: Principal,
     change: Option<UserChange>,
-) -> Result<Party, Refusal> {
+) -> Result<Grantor, Refusal> {
     use UserChange::{Deactivate, Reactivate};
     match (principal, change) {
-        (Principal::Operator | Principal::Runtime, _) => Ok(Party::System),
+        (Principal::Operator, _) => Ok(Grantor::Operator),
+        (Principal::Runtime, _) => Ok(Grantor::Protocol),
+        (Principal::Administrator(user), _) => Ok(Grantor::User(user)),
         (Principal::User(user), Some(Deactivate | Reactivate)) => {
             let any = Some(Capability::DeactivateUser);
             let allowed = check(stage.before(), user, None, any, None);
             allowed.map_err(|denial| deny(stage, principal, None, denial))?;
-            Ok(Party::User(user))
+            Ok(Grantor::User(user))
         }
         _ => Err(forbid(stage, principal, None)),
     }
 }
 
-pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decision {
+pub fn create(
+    stage: &mut Stage<'_>,
+    principal: Principal,
+    name: &Text,
+    capabilities: &[Capability],
+) -> Decision {
     let created_by = administrator(stage, principal, None)?;
     let started = stage.before().started();
     let is_role = started.is_some_and(|started| started.taxonomy.role(name).is_some());
@@ -173,9 +182,11 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, name: &Text) -> Decis
         return Err(Refusal::UserExists);
     }
     let user = stage.new_user();
+    let given = Capability::ALL.into_iter();
     stage.push(
         None,
         UserCreated {
+            capabilities: given.filter(|one| capabilities.contains(one)).collect(),
             created_by,
             name: name.clone(),
             user,
@@ -337,7 +348,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             run.users.push(User {
                 name: e.name.clone(),
                 state: UserState::Active,
-                capabilities: 0,
+                capabilities: e.capabilities.iter().fold(0, |all, one| all | one.bit()),
             });
             run.user_names.insert(e.name.clone(), e.user);
             run.next.users = run.next.users.max(e.user.0.saturating_add(1));

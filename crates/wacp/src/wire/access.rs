@@ -16,6 +16,8 @@ trail::closed! {
         Person = "person",
         Meter = "meter",
         Operator = "operator",
+        /// A person in the operator's place.
+        Administrator = "administrator",
         Runtime = "runtime",
     }
 }
@@ -68,7 +70,7 @@ const fn row(name: &'static str, way: Way, by: &'static [Asker]) -> Access {
     Access { name, way, by }
 }
 
-use Asker::{Agent, Coordinator, Meter, Operator, Person, Runtime};
+use Asker::{Administrator, Agent, Coordinator, Meter, Operator, Person, Runtime};
 
 /// What the coordinator alone decides.
 const ALONE: &[Asker] = &[Coordinator];
@@ -80,7 +82,7 @@ const MERGED: &[Asker] = &[Coordinator, Agent];
 const WORKED: &[Asker] = &[Agent];
 const SPOKEN: &[Asker] = &[Coordinator, Agent];
 const SEEN: &[Asker] = &[Coordinator, Agent, Person, Runtime];
-const OPERATED: &[Asker] = &[Operator, Runtime];
+const OPERATED: &[Asker] = &[Operator, Administrator, Runtime];
 const WITHIN: &[Asker] = &[Runtime];
 
 /// Every command of the core.
@@ -88,7 +90,7 @@ pub const ACCESS: &[Access] = &[
     row("start_run", Way::Server, WITHIN),
     row("tick", Way::Server, WITHIN),
     row("acknowledge", Way::Order, &[Coordinator, Agent, Runtime]),
-    row("complete_migration", Way::Server, WITHIN),
+    row("bind", Way::Server, WITHIN),
     row("fail_migration", Way::Server, WITHIN),
     row("fail_creation", Way::Server, WITHIN),
     row("meter_usage", Way::Order, &[Meter, Runtime]),
@@ -140,9 +142,13 @@ pub const ACCESS: &[Access] = &[
     row("inject", Way::Order, &[Person]),
     row("answer_escalation", Way::Inbox, &[Person]),
     row("decide_gate", Way::Order, ALONE),
-    // An owner of the server is the run's operator: it asks in that name.
+    // An owner of the server is the run's administrator, and asks as that.
     row("create_user", Way::Server, OPERATED),
-    row("change_user", Way::Order, &[Operator, Person, Runtime]),
+    row(
+        "change_user",
+        Way::Order,
+        &[Operator, Administrator, Person, Runtime],
+    ),
     row("grant_capability", Way::Order, OPERATED),
     row("revoke_capability", Way::Order, OPERATED),
 ];

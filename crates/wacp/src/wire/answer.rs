@@ -106,7 +106,7 @@ impl Answer {
             }
             Event::GraphCreated(e) => self.graph = Some(e.graph),
             Event::TaskCreated(e) => _ = self.tasks.insert(e.name.clone(), e.task),
-            Event::GateTriggered(e) if e.asked_by.is_none() || e.asked_by == asker => {
+            Event::GateTriggered(e) if asker.is_none_or(|asker| e.asked_by == asker) => {
                 self.gates.push(e.gate);
             }
             Event::ConflictDetected(e) => self.conflicts.push(e.conflict),

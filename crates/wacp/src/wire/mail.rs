@@ -14,8 +14,8 @@ use crate::{
     effect::{Effect, Notice},
     envelope::{Intent, Origin, Priority},
     escalation::Response,
-    event::{EnvelopeCreated, GateResolved, GateTriggered, Reference, Resolver, SignalEmitted},
-    gate::{self, GateType, Subject},
+    event::{EnvelopeCreated, Reference, Resolver, SignalEmitted},
+    gate::{self, GateType},
     id::{EnvelopeId, GateId, Party, SignalId, TaskId, UserId, WorkspaceId},
     role::Text,
     signal::SignalType,
@@ -26,7 +26,6 @@ pub trait Source {
     /// With the time of the entry, and the payload as it was delivered.
     fn envelope(&self, id: EnvelopeId) -> Option<(Micros, EnvelopeCreated)>;
     fn signal(&self, id: SignalId) -> Option<SignalEmitted>;
-    fn gate(&self, id: GateId) -> Option<(GateTriggered, GateResolved)>;
     fn words(&self, content: &Content) -> Shown;
 }
 
@@ -55,6 +54,14 @@ pub enum Item {
         task: Option<TaskId>,
         workspace: Option<WorkspaceId>,
         envelope: Option<EnvelopeId>,
+    },
+    /// Whoever receives no envelopes is asked to finish.
+    Finish {
+        intent: Intent,
+        /// How long the agent has.
+        #[serde(serialize_with = "length")]
+        grace: Option<u64>,
+        reason: Text,
     },
     /// What became of an escalation.
     Escalation {
@@ -123,7 +130,9 @@ fn length<S: serde::Serializer>(us: &Option<u64>, serializer: S) -> Result<S::Ok
 /// mail, and for what the source does not have.
 pub fn item(run: &Run, effect: &Effect, source: &dyn Source) -> Option<(WorkspaceId, Item)> {
     Some(match effect {
-        Effect::Deliver { to, envelope } => (*to, Item::Envelope(letter(run, *envelope, source)?)),
+        Effect::Deliver { to, envelope, .. } => {
+            (*to, Item::Envelope(letter(run, *envelope, source)?))
+        }
         Effect::DeliverSignal { to, signal } => {
             let said = source.signal(*signal)?;
             let item = Item::Signal {
@@ -139,23 +148,42 @@ pub fn item(run: &Run, effect: &Effect, source: &dyn Source) -> Option<(Workspac
             let envelope = *envelope;
             (*from, Item::Undeliverable { envelope })
         }
-        Effect::ReportAnswer { to, gate, answer } => {
-            let (asked, resolved) = source.gate(*gate)?;
+        Effect::ReportAnswer {
+            to,
+            gate,
+            gate_type,
+            answer,
+            by,
+            task,
+            workspace,
+            envelope,
+        } => {
             let item = Item::Gate {
                 gate: *gate,
-                gate_type: asked.gate_type,
+                gate_type: *gate_type,
                 answer: *answer,
-                by: match resolved.resolver {
-                    Resolver::User(user) => person(run, user),
+                by: match by {
+                    Resolver::User(user) => person(run, *user),
+                    Resolver::Coordinator => Text::from("system"),
                     Resolver::Fallback => Text::from("fallback"),
                     Resolver::Protocol => Text::from("protocol"),
                 },
-                task: asked.task,
-                workspace: asked.workspace,
-                envelope: match asked.subject {
-                    Subject::Envelope(envelope) => Some(envelope),
-                    _ => None,
-                },
+                task: *task,
+                workspace: *workspace,
+                envelope: *envelope,
+            };
+            (*to, item)
+        }
+        Effect::RequestFinish {
+            to,
+            intent,
+            grace_us,
+            reason,
+        } => {
+            let item = Item::Finish {
+                intent: *intent,
+                grace: Some(*grace_us),
+                reason: reason.clone(),
             };
             (*to, item)
         }
@@ -228,7 +256,6 @@ fn told(run: &Run, notice: &Notice) -> Told {
         Notice::Silent { workspace: id } => workspace("silent", id),
         Notice::Orphaned { workspace: id } => workspace("orphaned", id),
         Notice::OwnerGone { workspace: id } => workspace("owner_gone", id),
-        Notice::GateRejected { gate: id } => gate("gate_rejected", id),
         Notice::GateHandedOver { gate: id } => gate("gate_handed_over", id),
         Notice::EscalationHandedOver { signal } => Told {
             signal: Some(*signal),

@@ -145,6 +145,7 @@ fn created(run: &mut Run, e: &WorkspaceCreated, time: Micros) {
         originator: e.originator,
         task: e.task,
         agent: e.agent.clone(),
+        unbound_since: Some(time),
         group: e.group.clone(),
         directive: e.directive,
         context: e.context,
@@ -193,7 +194,15 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
     if e.trigger == Trigger::MigrationSucceeded {
         migrated(run, id);
     }
-    reschedule(run, id, |open| open.enter(e.to_state, time));
+    reschedule(run, id, |open| {
+        open.unbound_since = match e.trigger {
+            Trigger::MigrationInitiated => Some(time),
+            Trigger::MigrationSucceeded => None,
+            Trigger::Resumed => open.unbound_since.map(|_| time),
+            _ => open.unbound_since,
+        };
+        open.enter(e.to_state, time);
+    });
     envelope::pause_or_resume(run, id, e.from_state, e.to_state, time);
 }
 

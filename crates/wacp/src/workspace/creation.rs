@@ -3,7 +3,7 @@
 
 use crate::{
     command::Principal,
-    event::{TaskAssigned, WorkspaceCreated, WorkspaceRejected},
+    event::{Grantor, TaskAssigned, WorkspaceCreated, WorkspaceRejected},
     gate::{self, GateType, Proposal, Subject, Verdict},
     id::{Party, UserId, WorkspaceId},
     rejection::Refusal,
@@ -49,7 +49,8 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
     // the same owner that brought this person here: they would only be asked
     // what they have just said.
     if matches!(principal, Principal::User(_)) {
-        perform(stage, new, owner, originator);
+        let id = stage.new_workspace();
+        perform(stage, id, new, owner, originator);
         return Ok(());
     }
     let proposal = Proposal::WorkspaceCreate {
@@ -66,7 +67,8 @@ pub fn create(stage: &mut Stage<'_>, principal: Principal, new: &NewWorkspace) -
     )? {
         Verdict::Paused => Ok(()),
         Verdict::Proceed => {
-            perform(stage, new, owner, originator);
+            let id = stage.new_workspace();
+            perform(stage, id, new, owner, originator);
             Ok(())
         }
     }
@@ -294,11 +296,11 @@ fn contained(stage: &Stage<'_>, new: &NewWorkspace) -> Result<(), Refusal> {
 /// Writes the entries of a checked creation.
 pub fn perform(
     stage: &mut Stage<'_>,
+    id: WorkspaceId,
     new: &NewWorkspace,
     owner: Party,
     originator: Party,
-) -> WorkspaceId {
-    let id = stage.new_workspace();
+) {
     stage.push(
         Some(id),
         Box::new(WorkspaceCreated {
@@ -344,20 +346,6 @@ pub fn perform(
         );
         task::set_status(stage, task, Status::Assigned, Some(id));
     }
-    id
-}
-
-/// The agent could not be bound; the runtime says so.
-pub fn fail(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> Decision {
-    crate::role::delegation::runtime_only(stage, principal)?;
-    match stage.before().state_of(id) {
-        None => Err(Refusal::TargetNotFound),
-        Some(State::Idle) => {
-            super::end::fail(stage, id, super::lifecycle::Reason::CreationError);
-            Ok(())
-        }
-        Some(_) => Err(Refusal::InvalidState),
-    }
 }
 
 /// Lets a delegate make delegates of its children.
@@ -372,8 +360,8 @@ pub fn approve_delegation(
         return Err(Refusal::InvalidState);
     }
     let granted_by = match principal {
-        Principal::User(user) => Party::User(user),
-        _ => Party::System,
+        Principal::User(user) => Grantor::User(user),
+        _ => Grantor::Coordinator,
     };
     stage.push(
         Some(delegate),

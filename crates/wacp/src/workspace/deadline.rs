@@ -19,6 +19,9 @@ use crate::{
 pub enum Deadline {
     /// Idle too long, or timed out at work or in conflict.
     Timeout(WorkspaceId),
+    /// The agent has not come, though there is work for it or it takes another's
+    /// place.
+    Binding(WorkspaceId),
     WallTime(WorkspaceId),
     Grace(WorkspaceId),
     Gate(GateId),
@@ -28,20 +31,19 @@ pub enum Deadline {
     Liveness(WorkspaceId),
 }
 
+fn later(moment: Micros, us: u64) -> Micros {
+    let us = i64::try_from(us).unwrap_or(i64::MAX);
+    Micros(moment.0.saturating_add(us))
+}
+
 /// The moments at which something is due for this workspace, in its state.
 fn moments(
     id: WorkspaceId,
     open: &Workspace,
     idle_us: u64,
     percent: u8,
-) -> [Option<(Micros, Deadline)>; 5] {
-    let after = |us: u64| {
-        Micros(
-            open.since
-                .0
-                .saturating_add(i64::try_from(us).unwrap_or(i64::MAX)),
-        )
-    };
+) -> [Option<(Micros, Deadline)>; 6] {
+    let after = |us: u64| later(open.since, us);
     let timeout = match open.state {
         // The root waits as long as it must (§6.5: it lives as long as the run).
         _ if id == WorkspaceId::ROOT => None,
@@ -49,6 +51,14 @@ fn moments(
         state if state.is_timed() => Some(after(open.timeout_us.saturating_sub(open.timed_us))),
         _ => None,
     };
+    // An idle workspace runs out of the same time.
+    let needs = matches!(
+        open.state,
+        State::Active | State::Blocked | State::Migrating
+    );
+    let binding = open
+        .unbound_since
+        .filter(|_| needs && id != WorkspaceId::ROOT);
     let wall = |share: u64, limit: u64| {
         let moment = limit.saturating_mul(share) / 100;
         after(moment.saturating_sub(open.wall_us))
@@ -65,15 +75,9 @@ fn moments(
         });
     let warn = limit.filter(|(_, meter)| !meter.is_warned(Dimension::WallTime));
     let is_watched = matches!(open.state, State::Idle | State::Active | State::Blocked);
-    let heard = |us: u64| {
-        Micros(
-            open.heard
-                .0
-                .saturating_add(i64::try_from(us).unwrap_or(i64::MAX)),
-        )
-    };
     [
         timeout.map(|at| (at, Deadline::Timeout(id))),
+        binding.map(|since| (later(since, idle_us), Deadline::Binding(id))),
         limit.map(|(limit, _)| (wall(100, limit), Deadline::WallTime(id))),
         warn.map(|(limit, _)| {
             (
@@ -84,7 +88,7 @@ fn moments(
         open.grace.map(|grace| (grace.ends, Deadline::Grace(id))),
         open.liveness_us
             .filter(|_| is_watched)
-            .map(|us| (heard(us), Deadline::Liveness(id))),
+            .map(|us| (later(open.heard, us), Deadline::Liveness(id))),
     ]
 }
 

@@ -138,7 +138,7 @@ pub fn settle(stage: &mut Stage<'_>, id: WorkspaceId, reason: Undeliverable) {
             EnvelopeUndeliverable {
                 attempts: pending.attempts(),
                 envelope,
-                from: pending.from,
+                from: pending.sender.workspace(),
                 reason,
                 to: id,
             },

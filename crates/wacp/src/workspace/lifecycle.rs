@@ -205,7 +205,8 @@ impl Reason {
 
     /// The trigger under which this reason ends a workspace in this state.
     ///
-    /// A grace period that ends is a time that ran out. A run that shuts down is
+    /// A grace period that ends is a time that ran out, and so is the wait for an
+    /// agent that never came to work that had begun. A run that shuts down is
     /// the runtime carrying out an abort, but where §6.3 has a row of its own.
     pub fn trigger(self, state: State) -> Trigger {
         match (self, state) {
@@ -214,6 +215,7 @@ impl Reason {
             (Reason::Timeout, Conflicted) | (Reason::ConflictTimeout, _) => T::ConflictUnresolvable,
             (Reason::Timeout, Idle | Active | Blocked) => T::Timeout,
             (Reason::GracefulTerminationExpired, Active | Blocked) => T::Timeout,
+            (Reason::CreationError, Active) => T::Timeout,
             (Reason::BudgetExceeded, Active | Blocked) => T::BudgetExceeded,
             (Reason::MigrationError, Migrating) => T::MigrationError,
             (Reason::AgentFailed, Idle) | (Reason::CreationError, Idle) => T::CreationError,

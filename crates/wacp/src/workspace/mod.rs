@@ -15,6 +15,7 @@ use crate::{
 
 pub mod adjust;
 pub mod apply;
+pub mod binding;
 pub mod budget;
 pub mod creation;
 pub mod deadline;
@@ -187,6 +188,8 @@ pub struct Workspace {
     pub originator: Party,
     pub task: Option<TaskId>,
     pub agent: Text,
+    /// Since when no agent has come to it; `None` once one is bound.
+    pub unbound_since: Option<Micros>,
     pub group: Option<Text>,
     pub directive: Content,
     pub context: Option<Content>,

@@ -1,24 +1,21 @@
 //! Suspension, resumption and migration: a workspace stops and goes back to
-//! exactly where it was (WACP §6.2, §6.9).
+//! exactly where it was (WACP §6.2, §6.9). How a migration ends is in `binding`.
 
 use crate::{
     command::Principal,
     envelope,
-    event::{
-        MigrationCompleted, MigrationFailed, MigrationStarted, Reference, SuspensionResumed,
-        SuspensionStarted,
-    },
+    event::{MigrationStarted, Reference, SuspensionResumed, SuspensionStarted},
     id::WorkspaceId,
     rejection::Refusal,
     role::{
         Text,
-        delegation::{Act, coordinator_only, managed, runtime_only},
+        delegation::{Act, coordinator_only, managed},
     },
     signal::{self, SignalType},
     stage::{Decision, Stage},
     workspace::{
         is_long,
-        lifecycle::{Reason, State, Trigger},
+        lifecycle::{State, Trigger},
         meter,
     },
 };
@@ -36,7 +33,7 @@ fn pausable(stage: &mut Stage<'_>, id: WorkspaceId) -> Result<State, Refusal> {
     }
 }
 
-fn elapsed(stage: &Stage<'_>, since: trail::Micros) -> u64 {
+pub fn elapsed(stage: &Stage<'_>, since: trail::Micros) -> u64 {
     u64::try_from(stage.now.0 - since.0).unwrap_or(0)
 }
 
@@ -93,7 +90,7 @@ pub fn resume(stage: &mut Stage<'_>, principal: Principal, id: WorkspaceId) -> D
 }
 
 /// What waited while the workspace could not listen arrives now.
-fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
+pub fn wake(stage: &mut Stage<'_>, id: WorkspaceId) {
     meter::enforce(stage, id);
     if stage.state_of(id).is_none_or(State::is_terminal) {
         return;
@@ -137,59 +134,5 @@ pub fn migrate(
         },
     );
     stage.transition(id, State::Migrating, Trigger::MigrationInitiated, None);
-    Ok(())
-}
-
-/// The new agent is bound: back to the state before, meter and inbox as they were.
-pub fn complete_migration(
-    stage: &mut Stage<'_>,
-    principal: Principal,
-    id: WorkspaceId,
-) -> Decision {
-    runtime_only(stage, principal)?;
-    let open = stage.before().living(id)?;
-    let (State::Migrating, Some(before), Some(migration)) =
-        (open.state, open.before, &open.migration)
-    else {
-        return Err(Refusal::InvalidState);
-    };
-    stage.push(
-        Some(id),
-        MigrationCompleted {
-            duration_us: elapsed(stage, migration.started),
-            new_agent: migration.new_agent.clone(),
-            old_agent: open.agent.clone(),
-            workspace: id,
-        },
-    );
-    stage.transition(id, before, Trigger::MigrationSucceeded, None);
-    wake(stage, id);
-    Ok(())
-}
-
-pub fn fail_migration(
-    stage: &mut Stage<'_>,
-    principal: Principal,
-    id: WorkspaceId,
-    error: &Text,
-) -> Decision {
-    runtime_only(stage, principal)?;
-    let open = stage.before().living(id)?;
-    let (State::Migrating, Some(migration)) = (open.state, &open.migration) else {
-        return Err(Refusal::InvalidState);
-    };
-    if is_long(error) {
-        return Err(Refusal::TooLong);
-    }
-    stage.push(
-        Some(id),
-        MigrationFailed {
-            error: error.clone(),
-            new_agent: migration.new_agent.clone(),
-            old_agent: open.agent.clone(),
-            workspace: id,
-        },
-    );
-    super::end::fail(stage, id, Reason::MigrationError);
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     role::{Role, Text, delegation::runtime_only},
     stage::{Decision, Stage},
     workspace::{
-        Band, Deadline, NewRun,
+        Band, Deadline, NewRun, binding,
         budget::Budget,
         end, is_long,
         lifecycle::{Reason, State, Trigger},
@@ -103,6 +103,7 @@ pub fn tick(stage: &mut Stage<'_>, principal: Principal) -> Decision {
             };
             end::fail(stage, id, reason);
         }
+        Deadline::Binding(id) => binding::expire(stage, id),
         Deadline::WallTime(id) => meter::stop_wall_time(stage, id),
         Deadline::WallTimeWarning(id) => meter::warn_wall_time(stage, id),
         Deadline::Grace(id) => end::expire(stage, id),

@@ -100,7 +100,9 @@ pub fn read(
             Some(Capability::ViewTrailAny),
             Some(slot.owner()),
         ),
-        Principal::Meter | Principal::Operator => Err((Refusal::PermissionDenied, None)),
+        Principal::Meter | Principal::Operator | Principal::Administrator(_) => {
+            Err((Refusal::PermissionDenied, None))
+        }
     };
     allowed.map_err(|denial| deny(stage, principal, Some(target), denial))
 }

@@ -86,9 +86,9 @@ pub fn terminate_gracefully(
 }
 
 /// An observer reads no envelopes; its agent is told by the runtime alone.
-fn reads(run: &Run, id: WorkspaceId) -> bool {
-    run.open(id)
-        .and_then(|open| run.permissions(open.role))
+pub fn reads(run: &Run, id: WorkspaceId) -> bool {
+    run.workspace(id)
+        .and_then(|slot| run.permissions(slot.role()))
         .is_some_and(|permissions| permissions.may_receive(EnvelopeType::Feedback))
 }
 

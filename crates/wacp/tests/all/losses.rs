@@ -406,7 +406,7 @@ fn a_task_at_work_whose_steps_were_lost_is_no_draft() {
 fn replaced(world: &mut World) -> WorkspaceId {
     let worker = world.active();
     world.ok(COORDINATOR, migrate(worker, "another"));
-    let done = Command::CompleteMigration { workspace: worker };
+    let done = Command::Bind { workspace: worker };
     world.ok(RUNTIME, done);
     worker
 }
@@ -429,7 +429,7 @@ fn a_lost_replacement_binds_no_agent_for_ever() {
     let mut world = World::open();
     let worker = replaced(&mut world);
     world.ok(COORDINATOR, migrate(worker, "a third"));
-    let done = Command::CompleteMigration { workspace: worker };
+    let done = Command::Bind { workspace: worker };
     world.ok(RUNTIME, done);
     let kept = without_first(&world.entries, "migration_completed");
     let (mut run, _) = recovered(&kept, world.now);

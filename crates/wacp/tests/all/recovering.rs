@@ -27,7 +27,7 @@ use wacp::{
     },
 };
 
-use crate::world::{ROOT, SECOND, World, artifact, text};
+use crate::world::{ROOT, SECOND, World, artifact, known, text};
 
 fn busy() -> World {
     let mut world = World::open();
@@ -541,14 +541,14 @@ fn a_question_that_was_handed_over_shows_what_the_coordinator_decided() {
         let (_, answer, by) = activity.gates[&gate].answered.unwrap();
         (answer, by)
     };
-    let nobody = views::AnsweredBy::Resolver(Resolver::Fallback);
+    let nobody = Resolver::Fallback;
     assert_eq!(line(&world), (Answer::Reject, nobody));
     let proceed = true;
     world.ok(
         Principal::Coordinator,
         Command::DecideGate { gate, proceed },
     );
-    let coordinator = views::AnsweredBy::Coordinator;
+    let coordinator = Resolver::Coordinator;
     assert_eq!(line(&world), (Answer::Approve, coordinator));
 }
 
@@ -614,10 +614,9 @@ fn a_clock_that_was_at_the_end_of_time_leaves_room_for_what_follows() {
     let mut world = World::open();
     world.now = Micros(i64::MAX);
     while world.attempt(Principal::Runtime, Command::Tick).is_ok() {}
-    let known = |name| Command::CreateUser { name: text(name) };
-    world.ok(Principal::Operator, known("dan"));
+    world.ok(Principal::Operator, known("dan", &[]));
     world.now = Micros(2_000 * SECOND);
-    world.ok(Principal::Operator, known("eve"));
+    world.ok(Principal::Operator, known("eve", &[]));
     let times = world.entries.windows(2);
     assert!(times.into_iter().all(|pair| pair[0].time < pair[1].time));
     let rebuilt = rebuild(&world.entries).unwrap();

@@ -47,6 +47,14 @@ pub fn artifact(resource: &str, base: Option<&str>, content: &str) -> Artifact {
     }
 }
 
+/// A person, who may do this much.
+pub fn known(name: &str, capabilities: &[Capability]) -> Command {
+    Command::CreateUser {
+        name: text(name),
+        capabilities: capabilities.into(),
+    }
+}
+
 impl World {
     /// A run whose coordinator is at work, with no gates.
     pub fn open() -> World {
@@ -90,21 +98,8 @@ impl World {
             taxonomy,
         };
         world.ok(Principal::Runtime, Command::StartRun(Box::new(new)));
-        world.ok(
-            Principal::Operator,
-            Command::CreateUser { name: text("ann") },
-        );
-        world.ok(
-            Principal::Operator,
-            Command::CreateUser { name: text("bob") },
-        );
-        for capability in Capability::ALL {
-            let user = world.bob;
-            world.ok(
-                Principal::Operator,
-                Command::GrantCapability { user, capability },
-            );
-        }
+        world.ok(Principal::Operator, known("ann", &[]));
+        world.ok(Principal::Operator, known("bob", &Capability::ALL));
         world
     }
 

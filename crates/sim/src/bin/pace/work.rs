@@ -76,12 +76,9 @@ impl Work {
         };
         work.give(Principal::Runtime, Command::StartRun(Box::new(new)));
         let name = Text::from("ann");
-        work.give(Principal::Operator, Command::CreateUser { name });
-        for capability in Capability::ALL {
-            let user = ANN;
-            let grant = Command::GrantCapability { user, capability };
-            work.give(Principal::Operator, grant);
-        }
+        let capabilities = Capability::ALL.into();
+        let create = Command::CreateUser { name, capabilities };
+        work.give(Principal::Operator, create);
         work.emit(WorkspaceId::ROOT, SignalType::Ready);
         work
     }

@@ -30,13 +30,7 @@ pub struct GateLine {
     pub asked: Micros,
     /// Where nobody answered and it was handed over: once more, by the
     /// coordinator.
-    pub answered: Option<(Micros, Answer, AnsweredBy)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnsweredBy {
-    Coordinator,
-    Resolver(Resolver),
+    pub answered: Option<(Micros, Answer, Resolver)>,
 }
 
 impl HighwayActivity {
@@ -62,14 +56,13 @@ impl Fold for HighwayActivity {
             }
             Event::GateResolved(e) => {
                 if let Some(line) = self.gates.get_mut(&e.gate) {
-                    let by = AnsweredBy::Resolver(e.resolver);
-                    line.answered = Some((entry.time, e.action, by));
+                    line.answered = Some((entry.time, e.action, e.resolver));
                 }
                 self.act(e.resolver);
             }
             Event::GateReentryBlocked(e) => {
                 if let Some(line) = e.gate.and_then(|gate| self.gates.get_mut(&gate)) {
-                    line.answered = Some((entry.time, e.converted_to, AnsweredBy::Coordinator));
+                    line.answered = Some((entry.time, e.converted_to, Resolver::Coordinator));
                 }
             }
             Event::HumanInjection(e) => {

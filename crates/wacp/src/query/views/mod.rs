@@ -20,7 +20,7 @@ mod messages;
 mod overview;
 
 pub use comparison::{Comparison, compare};
-pub use highway::{AnsweredBy, GateLine, HighwayActivity};
+pub use highway::{GateLine, HighwayActivity};
 pub use messages::{Message, Messages};
 pub use overview::Overview;
 

@@ -16,7 +16,7 @@ use wacp::{
 };
 
 use super::{rows, word};
-use crate::world::{ROOT, World, text};
+use crate::world::{ROOT, World, known, text};
 
 /// What each capability reaches for an active person who holds it: a workspace
 /// of one's own, another's. `+` may, `w` wrong scope, `o` the trail answers
@@ -108,8 +108,8 @@ fn world_of(capability: Capability, held: bool) -> (World, UserId, [WorkspaceId;
     let mut highway = Highway::open();
     highway.gate_mut(GateType::Integration).enabled = merges;
     let mut world = World::with(highway);
-    let (operator, name) = (Principal::Operator, text("cid"));
-    world.ok(operator, Command::CreateUser { name });
+    let operator = Principal::Operator;
+    world.ok(operator, known("cid", &[]));
     let cid = UserId(2);
     let make = |owner: UserId, world: &mut World| {
         let budget = Budget {

@@ -45,7 +45,7 @@ const COMMANDS: &str = "
     suspend            s    +      +       s         s         s           s          t      t
     resume             s    s      s       +         s         s           s          t      t
     migrate            s    +      +       s         s         s           s          t      t
-    complete_migration s    s      s       s         +         s           s          t      t
+    bind               +    +      +       +         +         +           +          t      t
     fail_migration     s    s      s       s         +         s           s          t      t
     fail_creation      +    s      s       s         s         s           s          s      s
     abort              +    +      +       +         +         +           +          t      t
@@ -133,10 +133,7 @@ fn command(name: &str, world: &World, id: WorkspaceId) -> (Principal, Command) {
                 reason: text("r"),
             },
         ),
-        "complete_migration" => (
-            Principal::Runtime,
-            Command::CompleteMigration { workspace: id },
-        ),
+        "bind" => (Principal::Runtime, Command::Bind { workspace: id }),
         "fail_migration" => (
             Principal::Runtime,
             Command::FailMigration {
@@ -368,7 +365,7 @@ fn is_in_the_table(command: &Command) -> bool {
         // A table of their own: signals, gates.
         C::Emit { .. } | C::ResolveGate { .. } | C::DecideGate { .. } => false,
         C::Acknowledge { .. }
-        | C::CompleteMigration { .. }
+        | C::Bind { .. }
         | C::FailMigration { .. }
         | C::FailCreation { .. }
         | C::MeterUsage { .. }

@@ -109,7 +109,7 @@ fn orders(world: &World, top: WorkspaceId, id: WorkspaceId) -> Vec<(Principal, C
         (coordinator, suspend(id)),
         (coordinator, Command::Resume { workspace: id }),
         (coordinator, migrate(id, "next")),
-        (runtime, Command::CompleteMigration { workspace: id }),
+        (runtime, Command::Bind { workspace: id }),
         (
             runtime,
             Command::FailMigration {

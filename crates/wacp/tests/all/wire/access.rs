@@ -43,6 +43,7 @@ fn principal(asker: Asker, world: &World) -> Principal {
         Asker::Person => Principal::User(world.bob),
         Asker::Meter => Principal::Meter,
         Asker::Operator => Principal::Operator,
+        Asker::Administrator => Principal::Administrator(world.bob),
         Asker::Runtime => Principal::Runtime,
     }
 }
@@ -106,7 +107,7 @@ fn other(name: &str, by: Principal) -> Command {
             taxonomy: Taxonomy::base(),
         })),
         "tick" => Command::Tick,
-        "complete_migration" => Command::CompleteMigration { workspace },
+        "bind" => Command::Bind { workspace },
         "fail_migration" => Command::FailMigration {
             workspace,
             error: words(),
@@ -161,7 +162,10 @@ fn other(name: &str, by: Principal) -> Command {
             signal: SignalId(9),
             answer: escalation::Answer::Delegate,
         },
-        "create_user" => Command::CreateUser { name: words() },
+        "create_user" => Command::CreateUser {
+            name: words(),
+            capabilities: [].into(),
+        },
         other => panic!("{other} is sent, or not known here"),
     }
 }

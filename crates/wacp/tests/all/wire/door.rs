@@ -9,9 +9,9 @@ use wacp::{
     Event, Order, Principal, Refusal,
     content::Content,
     effects,
-    event::{EnvelopeCreated, GateResolved, GateTriggered, SignalEmitted},
+    event::{EnvelopeCreated, SignalEmitted},
     gate::{Answer as GateAnswer, config::Highway},
-    id::{EnvelopeId, GateId, SignalId, WorkspaceId},
+    id::{EnvelopeId, SignalId, WorkspaceId},
     integrity::nonce,
     role::Text,
     wire::{
@@ -162,18 +162,6 @@ impl mail::Source for Door {
             _ => None,
         });
         said.map(|(_, said)| said)
-    }
-
-    fn gate(&self, id: GateId) -> Option<(GateTriggered, GateResolved)> {
-        let (_, asked) = self.find(|event| match event {
-            Event::GateTriggered(e) if e.gate == id => Some((**e).clone()),
-            _ => None,
-        })?;
-        let (_, answered) = self.find(|event| match event {
-            Event::GateResolved(e) if e.gate == id => Some((**e).clone()),
-            _ => None,
-        })?;
-        Some((asked, answered))
     }
 
     fn words(&self, content: &Content) -> Shown {
