@@ -70,7 +70,8 @@ fn questions(stage: &mut Stage<'_>) {
     let run = stage.before();
     for (id, gate) in &run.gates {
         let about = gate.proposal.workspace();
-        let over = about.is_some_and(|id| run.open(id).is_none());
+        let has_ended = |id| stage.state_of(id).is_none_or(State::is_terminal);
+        let over = about.is_some_and(has_ended);
         // What it left is still merged, and its conflicts are still settled.
         let stands = match gate.proposal {
             gate::Proposal::Salvage { .. } => true,
