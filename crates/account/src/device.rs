@@ -146,7 +146,9 @@ mod tests {
 
     fn apply(state: &mut State, command: &Command) -> Result<Vec<&'static str>, Rejection> {
         let events = decide(state, command, NOW)?;
-        events.iter().for_each(|event| state.apply(event, NOW));
+        for event in &events {
+            state.apply(event, NOW);
+        }
         Ok(events.iter().map(Event::event_type).collect())
     }
 

@@ -106,6 +106,13 @@ pub struct AllowRule {
     pub created_at: Micros,
 }
 
+/// What an event takes away beside what it names, by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A newer one was issued.
+    Token(String),
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -278,7 +285,10 @@ impl State {
         }
     }
 
-    pub fn apply(&mut self, event: &Event, at: Micros) {
+    /// Changes what the event says; gives what is gone with it though it names
+    /// something else.
+    pub fn apply(&mut self, event: &Event, at: Micros) -> Vec<Gone> {
+        let mut gone = Vec::new();
         match event.clone() {
             Event::UserCreated(e) => {
                 let user = User {
@@ -306,6 +316,7 @@ impl State {
                 for token_id in old {
                     if let Some(token) = self.tokens.remove(&token_id) {
                         self.token_by_hash.remove(&token.hash.0);
+                        gone.push(Gone::Token(token_id));
                     }
                 }
                 self.token_by_hash.insert(e.hash.0, e.token_id.clone());
@@ -434,6 +445,7 @@ impl State {
             | Event::RelaysCounted(_)
             | Event::WebhookSecretSet(_) => {}
         }
+        gone
     }
 }
 
