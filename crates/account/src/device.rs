@@ -92,7 +92,7 @@ pub fn remove(
         Some(owner) => own(state, agent_id, owner)?,
         None => agent(state, agent_id)?,
     };
-    let mut keys = state.keys.values().filter(|key| key.agent_id == agent_id);
+    let mut keys = state.keys_of(agent_id);
     let (agent_id, owner) = (agent_id.to_owned(), agent.owner.clone());
     match keys.next() {
         None => Ok(vec![AgentRemoved { agent_id, owner }.into()]),

@@ -95,6 +95,7 @@ fn insert_known<K: Ord, T: serde::de::DeserializeOwned>(
 fn gone_row(gone: &Gone) -> AccountRow {
     match gone {
         Gone::Token(id) => row::<account::Token>("token", id, None),
+        Gone::Key(id) => row::<account::Key>("key", id, None),
     }
 }
 

@@ -75,7 +75,7 @@ pub struct Sqlite {
     head_file: Option<Mutex<HeadFile>>,
     /// The key of rows, if it is here and rows carry codes.
     seal: Option<RowSeal>,
-    /// Whether rows of an older version were sealed as they were found.
+    /// Whether opening it brought it from an older version to this one.
     migrated: bool,
     /// How many batches were appended, unless it is [`UNKNOWN`].
     version: AtomicU64,
