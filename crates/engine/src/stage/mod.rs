@@ -142,10 +142,6 @@ impl<'a> Stage<'a> {
             account,
             kept: self.kept.into_batch(&core.buckets),
         };
-        let changed = batch.log.head.is_some()
-            || !batch.wake.callbacks.is_empty()
-            || !batch.inbox.snoozed.is_empty()
-            || !batch.kept.secrets.is_empty();
-        changed.then_some((batch, answered))
+        (!batch.is_empty()).then_some((batch, answered))
     }
 }

@@ -28,3 +28,10 @@ pub struct Batch {
     /// Person, delivery, and until when it is out of their sight; `None`: it is not.
     pub snoozed: Vec<(String, u64, Option<Micros>)>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch { seen, snoozed } = self;
+        seen.is_empty() && snoozed.is_empty()
+    }
+}

@@ -41,3 +41,24 @@ pub struct Batch {
     /// the parts of earlier entries about it are deleted, later ones stay.
     pub erase: Vec<(u64, u64)>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch {
+            new_deliveries,
+            changed_deliveries,
+            lanes,
+            blocks,
+            history,
+            callbacks,
+            erase,
+        } = self;
+        new_deliveries.is_empty()
+            && changed_deliveries.is_empty()
+            && lanes.is_empty()
+            && blocks.is_empty()
+            && history.is_empty()
+            && callbacks.is_empty()
+            && erase.is_empty()
+    }
+}
