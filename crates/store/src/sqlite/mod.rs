@@ -42,6 +42,7 @@ use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, Due, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
     RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery, Turn,
+    batch::wake::PENDING,
 };
 use checkpoints::Checkpoints;
 use head_file::HeadFile;
@@ -683,7 +684,7 @@ impl Store for Sqlite {
     }
 
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
-        self.read_long(move |connection| sweep::kept(connection, &streams, &[sweep::PENDING]))
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[PENDING]))
             .await
     }
 
