@@ -442,6 +442,9 @@ impl Writer {
             .into_iter()
             .map(|command| decide::decide(&mut stage, command))
             .collect();
+        if let Some(what) = stage.forgotten() {
+            return Err(CommitFault::Forgotten(what));
+        }
         if replies.contains(&Err(Refusal::Unavailable)) {
             return Err(CommitFault::Unsealed);
         }
