@@ -35,11 +35,26 @@ pub enum ServerFault {
 
 /// Why a request got no answer. Something that answers without TLS was reached.
 fn unreached(error: &reqwest::Error) -> String {
-    match innermost(error) {
-        cause if cause.contains("InvalidContentType") => {
-            "answers, but not with HTTPS: is it an http:// address?".to_owned()
+    match speaks_no_tls(error) {
+        true => "answers, but not with HTTPS: is it an http:// address?".to_owned(),
+        false => format!("could not be reached: {}", innermost(error)),
+    }
+}
+
+fn speaks_no_tls(error: &reqwest::Error) -> bool {
+    let no_tls = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+    let mut cause: &dyn std::error::Error = error;
+    loop {
+        // An I/O error does not name what it holds as its source.
+        let held = cause.downcast_ref::<std::io::Error>();
+        let held = held.and_then(|error| error.get_ref()?.downcast_ref());
+        if held == Some(&no_tls) {
+            return true;
         }
-        cause => format!("could not be reached: {cause}"),
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            None => return false,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use wacp::wire::length::Length;
 
 use crate::{Outcome, Trouble, broken};
 
@@ -305,30 +306,12 @@ pub fn all(directory: &Path) -> Outcome<Vec<Scenario>> {
 
 /// A length of time, as files spell it: `250ms`, `60s`, `15m`, `2h`, in microseconds.
 pub fn duration(text: &str) -> Option<u64> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let unit = match unit {
-        "us" => 1,
-        "ms" => 1_000,
-        "s" => 1_000_000,
-        "m" => 60_000_000,
-        "h" => 3_600_000_000,
-        "d" => 86_400_000_000,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
+    text.parse().ok().map(|Length(us)| us)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_length_of_time_has_a_unit() {
-        assert_eq!(duration("15m"), Some(900_000_000));
-        assert_eq!(duration("2ms"), Some(2_000));
-        assert_eq!(duration("60"), None);
-        assert_eq!(duration("s"), None);
-    }
 
     #[test]
     fn an_order_and_a_list_can_be_repeated() {

@@ -3,8 +3,13 @@
 
 use trail::{Hash, Micros};
 use wacp::{
-    Command, Entry, Measured, Order, Principal, Run, apply, id::WorkspaceId, recovery::rebuild,
-    state::Slot, step,
+    Command, Entry, Event, Measured, Order, Principal, Run,
+    event::RecoveryCompleted,
+    id::WorkspaceId,
+    recovery::{Halt, Rebuilt, downtime::later, rebuild, resume},
+    snapshot,
+    state::Slot,
+    step,
 };
 
 use crate::{
@@ -14,6 +19,7 @@ use crate::{
 };
 
 const RESTART: &str = "a restart gives the run that was";
+const DOWNTIME: &str = "time while the server was down does not count";
 const TWICE: &str = "recovering twice is recovering once";
 const ARCHIVE: &str = "what is archived is still there";
 
@@ -40,7 +46,12 @@ impl World {
     pub fn crash(&mut self) -> Result<(), Wrong> {
         self.tally.fault("crash");
         self.errands.crash(&mut self.dice);
-        let downtime_us = self.dice.roll(20_000_000);
+        let downtime_us = match self.dice.chance(20) {
+            true => 0,
+            false => self.dice.roll(20_000_000),
+        };
+        let stopped = self.now.max(self.run.clock);
+        let before = self.run.clone();
         self.now.0 += downtime_us as i64;
         let restarted = if self.dice.chance(50) {
             self.replayed()?
@@ -60,40 +71,29 @@ impl World {
                 quarantined: 0,
             },
         );
-        let before = self.log.len();
+        let whole = self.log.len();
         if let Some(refusal) = self.give(recover)? {
             return Err(Wrong::new(RESTART, format!("recovery refused: {refusal}")));
         }
-        // Every commit was whole: nothing is left to make good.
-        if self.log.len() != before + 1 {
-            let sentence = format!("{} entries to recover a whole run", self.log.len() - before);
-            return Err(Wrong::new(RESTART, sentence));
-        }
+        let written: Vec<&Event> = self.log.since(whole).map(|entry| &entry.event).collect();
+        only_time_was_lost(&written, downtime_us)?;
+        time_stood_still(&before, stopped, &self.run, downtime_us)?;
         recovers_once(&self.run, self.now)
     }
 
     /// From the whole log, the archive included.
     fn replayed(&self) -> Result<Run, Wrong> {
-        let rebuilt = rebuild(self.log.iter())
-            .map_err(|halt| Wrong::new(RESTART, format!("the log is refused: {halt}")))?;
-        if !rebuilt.quarantined.is_empty() {
-            let sentence = format!("unsound: {:?}", rebuilt.quarantined);
-            return Err(Wrong::new(RESTART, sentence));
-        }
-        Ok(rebuilt.run)
+        sound(rebuild(self.log.iter()))
     }
 
     /// From the last snapshot and what came after it.
     fn resumed(&self) -> Result<Run, Wrong> {
-        let Some((text, length)) = &self.snapshot else {
+        let Some(kept) = &self.snapshot else {
             return self.replayed();
         };
-        let mut run: Run = serde_json::from_str(text)
+        let run = snapshot::read(&kept.bytes, kept.hash)
             .map_err(|error| Wrong::new(RESTART, format!("the snapshot is refused: {error}")))?;
-        for entry in self.log.since(*length) {
-            apply(&mut run, entry);
-        }
-        Ok(run)
+        sound(resume(run, self.log.since(kept.entries)))
     }
 
     /// Orders share a commit, which is kept or lost as a whole.
@@ -149,11 +149,14 @@ impl World {
 
     fn write_snapshot(&mut self) -> Result<(), Wrong> {
         self.tally.fault("snapshot");
-        let text = serde_json::to_string(&self.run)
-            .map_err(|error| Wrong::new(RESTART, format!("no snapshot: {error}")))?;
-        let state_hash = Hash::of("sim/snapshot/1", &[text.as_bytes()]);
-        self.snapshot = Some((text, self.log.len()));
-        let command = Command::RecordSnapshot { state_hash };
+        let bytes = snapshot::write(&self.run);
+        let hash = snapshot::hash(&bytes);
+        self.snapshot = Some(Kept {
+            bytes,
+            hash,
+            entries: self.log.len(),
+        });
+        let command = Command::RecordSnapshot { state_hash: hash };
         self.give(Order::new(Principal::Runtime, command))?;
         Ok(())
     }
@@ -193,10 +196,71 @@ impl World {
     }
 }
 
+/// A state written down.
+#[derive(Debug)]
+pub struct Kept {
+    pub bytes: Vec<u8>,
+    pub hash: Hash,
+    /// How many entries it had.
+    pub entries: usize,
+}
+
+/// The run, if all of its log was believed.
+fn sound(rebuilt: Result<Rebuilt, Halt>) -> Result<Run, Wrong> {
+    let rebuilt =
+        rebuilt.map_err(|halt| Wrong::new(RESTART, format!("the log is refused: {halt}")))?;
+    if !rebuilt.quarantined.is_empty() {
+        let sentence = format!("unsound: {:?}", rebuilt.quarantined);
+        return Err(Wrong::new(RESTART, sentence));
+    }
+    Ok(rebuilt.run)
+}
+
+/// Every commit was whole: nothing is left to make good, and at most the
+/// down-time is told.
+fn only_time_was_lost(written: &[&Event], downtime_us: u64) -> Result<(), Wrong> {
+    let told = RecoveryCompleted {
+        downtime_us,
+        ..RecoveryCompleted::default()
+    };
+    match written {
+        [] if downtime_us == 0 => Ok(()),
+        [Event::RecoveryCompleted(e)] if downtime_us > 0 && *e == told => Ok(()),
+        other => {
+            let sentence = format!("down for {downtime_us} µs, a whole run says {other:?}");
+            Err(Wrong::new(RESTART, sentence))
+        }
+    }
+}
+
+/// Whatever was due at the stop is due as long after the restart, and every
+/// clock that runs shows the same.
+fn time_stood_still(
+    before: &Run,
+    stopped: Micros,
+    after: &Run,
+    downtime_us: u64,
+) -> Result<(), Wrong> {
+    let put_off = before.deadlines.iter();
+    let put_off = put_off.map(|(at, what)| (later(*at, downtime_us), *what));
+    if !put_off.eq(after.deadlines.iter().copied()) {
+        return Err(Wrong::new(DOWNTIME, "a deadline was not put off"));
+    }
+    let slots = before.workspaces.iter().zip(&after.workspaces);
+    for (before, after) in slots {
+        if let (Slot::Open(before), Slot::Open(after)) = (before, after)
+            && before.wall_time(stopped) != after.wall_time(later(stopped, downtime_us))
+        {
+            return Err(Wrong::new(DOWNTIME, "a meter of wall time ran on"));
+        }
+    }
+    Ok(())
+}
+
 /// Takes up what was under way.
 pub fn recover(run: &mut Run, now: Micros) -> Vec<Entry> {
     let command = Command::Recover {
-        downtime_us: 1,
+        downtime_us: 0,
         examined: run.entries,
         quarantined: 0,
     };
@@ -204,13 +268,11 @@ pub fn recover(run: &mut Run, now: Micros) -> Vec<Entry> {
     step(run, &mut Measured::default(), &order, now).0
 }
 
-/// A recovered run is recovered: again is nothing but the record of it.
+/// A recovered run is recovered: again there is nothing to do or to say.
 pub fn recovers_once(recovered: &Run, now: Micros) -> Result<(), Wrong> {
     let mut again = recovered.clone();
     let entries = recover(&mut again, now);
-    again.clock = recovered.clock;
-    again.entries = recovered.entries;
-    if entries.len() != 1 || again != *recovered {
+    if !entries.is_empty() || again != *recovered {
         let made: Vec<&str> = entries.iter().map(|e| e.event.event_type()).collect();
         let first = entries.first();
         let sentence = format!("the second recovery made {made:?}, first {first:?}");
@@ -242,10 +304,33 @@ mod tests {
         let mut world = history::busy(200);
         assert_eq!(world.write_snapshot(), Ok(()));
         assert_eq!(world.resumed().as_ref(), Ok(&world.run));
-        if let Some((_, length)) = &mut world.snapshot {
-            *length -= 1;
+        if let Some(kept) = &mut world.snapshot {
+            kept.entries -= 1;
         }
         assert_ne!(world.resumed().as_ref(), Ok(&world.run));
+    }
+
+    #[test]
+    fn a_clock_that_runs_while_the_server_is_down_is_seen() {
+        let world = history::busy(200);
+        let (run, stopped, off) = (&world.run, world.time(), 7_000_000);
+        let mut after = run.clone();
+        assert_eq!(time_stood_still(run, stopped, &after, 0), Ok(()));
+        let wrong = time_stood_still(run, stopped, &after, off).unwrap_err();
+        assert_eq!(wrong.claim, DOWNTIME);
+        let recover = Command::Recover {
+            downtime_us: off,
+            examined: 0,
+            quarantined: 0,
+        };
+        let order = Order::new(Principal::Runtime, recover);
+        let (entries, _) = step(&mut after, &mut Measured::default(), &order, stopped);
+        assert_eq!(time_stood_still(run, stopped, &after, off), Ok(()));
+        let written: Vec<&Event> = entries.iter().map(|entry| &entry.event).collect();
+        assert_eq!(only_time_was_lost(&written, off), Ok(()));
+        assert!(only_time_was_lost(&written, off + 1).is_err());
+        assert!(only_time_was_lost(&[], off).is_err());
+        assert!(only_time_was_lost(&written, 0).is_err());
     }
 
     #[test]

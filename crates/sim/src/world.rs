@@ -23,6 +23,7 @@ use crate::{
     check::{self, Checker, Decided, Verdict, View},
     dice::Dice,
     errands::{Errand, Errands, Intent, Weather},
+    faults::Kept,
     log::Log,
     player::Player,
     setup,
@@ -91,8 +92,7 @@ pub struct World {
     pub errands: Errands,
     pub tally: Tally,
     pub recent: VecDeque<Given>,
-    /// A state written down, and how many entries it had.
-    pub snapshot: Option<(String, usize)>,
+    pub snapshot: Option<Kept>,
     checkers: Vec<Box<dyn Checker>>,
     /// What signals were, until whoever is told of them asks.
     signals: BTreeMap<SignalId, (WorkspaceId, SignalType)>,
@@ -127,9 +127,9 @@ impl World {
             .send(&mut self.dice, self.now, about_us, errand);
     }
 
-    /// The time that counts: never before the last entry.
+    /// The time that counts: always after the last entry.
     pub fn time(&self) -> Micros {
-        self.now.max(self.run.clock)
+        self.run.time(self.now)
     }
 
     pub fn is_due(&self) -> bool {
@@ -211,7 +211,7 @@ impl World {
     /// One order, alone in its commit.
     pub fn give(&mut self, order: Order) -> Result<Option<Refusal>, Wrong> {
         self.remember(order.clone());
-        let decision = decide(&self.run, &self.measured, &order, self.now);
+        let decision = decide(&self.run, &self.measured, &order, self.time());
         let (entries, refusal) = split(decision);
         self.decided(&order, &entries, refusal)?;
         self.apply(&entries)?;

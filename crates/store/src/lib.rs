@@ -183,10 +183,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn seen(&self, name: &str, ids: Vec<Uuid>) -> Result<HashSet<Uuid>>;
     /// What waits and is out of a person's sight now, at most `limit`, and until when.
     async fn snoozed(&self, name: &str, now: Micros, limit: usize) -> Result<HashMap<u64, Micros>>;
+    /// Whether a delivery is out of a person's sight now.
+    async fn is_snoozed(&self, name: &str, delivery: u64, now: Micros) -> Result<bool>;
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage>;
     /// One entry with its parts.
     async fn entry(&self, position: u64) -> Result<Option<EntryRow>>;
-    /// Entries about one delivery, oldest first.
+    /// Entries about one delivery, oldest first: the one that received it and the
+    /// newest thousand.
     async fn history(&self, delivery: u64) -> Result<Vec<EntryRow>>;
     async fn entries(&self, query: EntryQuery) -> Result<Vec<EntryRow>>;
     async fn stream_entries(&self, query: StreamQuery) -> Result<Vec<EntryRow>>;

@@ -167,6 +167,7 @@ conforms! { Sqlite in sqlite Memory in memory {
     erasable_is_what_is_old_and_waits_for_no_answer
     erasing_removes_the_parts_of_every_entry_about_a_delivery
     erased_words_are_no_longer_found_nor_kept_anywhere
+    of_a_long_history_the_newest_entries_are_given
     entries_and_history_come_in_order
     hashes_give_leaves_and_subtrees_by_range
     accounts_secrets_buckets_marks_and_records_replace_and_go
@@ -243,6 +244,7 @@ async fn marks_are_one_persons_alone(backend: impl Backend) {
                 (ann.clone(), 5, Some(Micros(30))),
                 (bob.clone(), 4, Some(Micros(20))),
             ],
+            over: Vec::new(),
         },
         ..Default::default()
     };
@@ -260,17 +262,31 @@ async fn marks_are_one_persons_alone(backend: impl Backend) {
     };
     assert_eq!(mine("ann", 9).await, [(4, 10), (5, 30)]);
     assert_eq!(mine("ann", 10).await, [(5, 30)], "its time is over");
+    assert!(store.is_snoozed("ann", 5, Micros(29)).await.unwrap());
+    assert!(!store.is_snoozed("ann", 5, Micros(30)).await.unwrap());
+    assert!(!store.is_snoozed("bob", 5, Micros(9)).await.unwrap());
     assert_eq!(mine("bob", 9).await, [(4, 20)]);
     let batch = Batch {
         inbox: batch::inbox::Batch {
-            snoozed: vec![(ann, 5, None), (bob, 4, Some(Micros(40)))],
+            snoozed: vec![(ann.clone(), 5, None), (bob, 4, Some(Micros(40)))],
             ..Default::default()
         },
         ..Default::default()
     };
     store.append(batch).await.unwrap();
-    assert_eq!(mine("ann", 10).await, []);
+    assert_eq!(mine("ann", 9).await, [(4, 10)]);
     assert_eq!(mine("bob", 30).await, [(4, 40)]);
+    let over = Batch {
+        inbox: batch::inbox::Batch {
+            over: vec![(ann, Micros(10))],
+            // So that there is something to append.
+            snoozed: vec![("bob".to_owned(), 4, None)],
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    store.append(over).await.unwrap();
+    assert_eq!(mine("ann", 9).await, [], "what is over is gone");
 }
 
 async fn load_gives_what_was_written_and_nothing_else(backend: impl Backend) {
@@ -929,6 +945,24 @@ async fn erasing_removes_the_parts_of_every_entry_about_a_delivery(backend: impl
         assert_eq!(response, answered(known));
     }
     assert_eq!(world.store.history(no).await.unwrap().len(), 5);
+}
+
+async fn of_a_long_history_the_newest_entries_are_given(backend: impl Backend) {
+    let mut world = World::new(backend.open().await, &[0]);
+    let index = world.receive(0, "Held and undone", None);
+    let row = world.deliveries[index].row.clone();
+    let mut last = row.no;
+    for _ in 0..1001 {
+        last = world.entry(0, row.id, &[]);
+        world.change(index, Some(last));
+    }
+    world.commit().await;
+    let history = world.store.history(row.no).await.unwrap();
+    let positions: Vec<u64> = history.iter().map(|entry| entry.position).collect();
+    assert_eq!(positions.len(), 1001);
+    assert_eq!(positions[0], row.no);
+    assert_eq!(positions[1], row.no + 2, "the oldest is left out");
+    assert_eq!(positions[1000], last);
 }
 
 async fn erased_words_are_no_longer_found_nor_kept_anywhere(backend: impl Backend) {

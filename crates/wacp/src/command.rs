@@ -68,6 +68,9 @@ macro_rules! commands {
         pub enum $name { $($(#[$about])* $command $(($held))? $({ $($field: $of,)* })?,)* }
 
         impl $name {
+            /// All of these words.
+            pub const NAMES: &[&str] = &[$($word),*];
+
             /// The word under which a denial is recorded.
             pub fn name(&self) -> &'static str {
                 match self { $($name::$command { .. } => $word,)* }

@@ -28,6 +28,10 @@ use crate::{
 
 /// Decides a command on a run: reads, and changes nothing.
 ///
+/// `now` is [`Run::time`] of the clock, and so later than every entry of the
+/// run. The entries of the decision have the times `now`, `now` + 1 µs and so
+/// on, in their order: these are the times that stand on the trail.
+///
 /// What is due goes first: a command that arrives after a deadline is refused
 /// until the runtime has ticked, so that timeouts and budgets precede agents'
 /// signals. Aborts precede even those (WACP §6.7).
@@ -37,6 +41,7 @@ pub fn decide(
     order: &Order,
     now: Micros,
 ) -> Result<Vec<Entry>, Rejection> {
+    debug_assert!(now > run.clock, "{now:?} is not later than the last entry");
     let principal = match order.principal {
         Principal::Agent(WorkspaceId::ROOT) => Principal::Coordinator,
         other => other,
@@ -312,6 +317,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::GracefulTerminationInitiated(_)
         | E::WorkspaceOwnershipTransferred(_)
         | E::WorkspaceReparented(_) => crate::workspace::apply::apply(run, entry),
+        E::RecoveryCompleted(e) => recovery::downtime::put_off(run, e.downtime_us),
         // What is only told: who was denied, why, and what an entry before or
         // after this one does.
         E::WorkspaceRejected(_)
@@ -330,7 +336,6 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         | E::GateTimeout(_)
         | E::EscalationTimeout(_)
         | E::SystemDegraded(_)
-        | E::RecoveryCompleted(_)
         | E::TrailAccessDenied(_)
         | E::TrailSnapshotCreated(_) => {}
     }
@@ -339,15 +344,15 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     }
 }
 
-/// Decides and, whatever the answer, applies what it recorded and notes what it
-/// measured.
+/// Decides at the clock's time and, whatever the answer, applies what it
+/// recorded and notes what it measured.
 pub fn step(
     run: &mut Run,
     measured: &mut Measured,
     order: &Order,
-    now: Micros,
+    clock: Micros,
 ) -> (Vec<Entry>, Option<Refusal>) {
-    let (entries, refusal) = match decide(run, measured, order, now) {
+    let (entries, refusal) = match decide(run, measured, order, run.time(clock)) {
         Ok(entries) => (entries, None),
         Err(rejection) => (rejection.record, Some(rejection.refusal)),
     };

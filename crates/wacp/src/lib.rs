@@ -11,6 +11,7 @@
 //! | [`effects`] | with the entries of a commit: what the world must be told now; never on replay |
 //! | [`Run::next_deadline`] | when to give the order `Tick` next |
 //! | [`recovery::rebuild`] | at the start, with the whole trail; then the order `Recover` |
+//! | [`recovery::resume`] | the same, with a [`snapshot`] and the entries after it |
 //!
 //! [`step`] does all three at once.
 //! A worker is created, directed, makes something, and its work is merged:
@@ -85,6 +86,8 @@
 //! `workspace::lifecycle`, `signal::table`, `role`, `gate::config`, `user`. What
 //! is to be told of a decision, and in which order, is put together on a stage
 //! that nobody outside can make, so that no entry comes about past the rules.
+//! [`wire`] is apart from all of it: there JSON becomes a command, and entries
+//! become answers and mail. Nothing that decides uses it.
 
 mod decide;
 
@@ -106,10 +109,12 @@ pub mod rejection;
 pub mod right;
 pub mod role;
 pub mod signal;
+pub mod snapshot;
 mod stage;
 pub mod state;
 pub mod task;
 pub mod user;
+pub mod wire;
 pub mod workspace;
 
 pub use command::{Command, Order, Principal};

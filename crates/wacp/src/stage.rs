@@ -42,9 +42,8 @@ pub struct Stage<'a> {
     pub action: &'static str,
     /// The delegate whose order this is, if it is one's.
     pub asker: Option<WorkspaceId>,
-    /// When the command is decided.
+    /// When the command is decided, and the time of its first entry.
     pub now: Micros,
-    last: Micros,
     next: Counters,
     entries: Vec<Entry>,
 }
@@ -62,10 +61,6 @@ macro_rules! number {
     };
 }
 
-/// In the year 2112. No clock is believed beyond this moment, so that there is
-/// always a later one, and room for the longest wait.
-const LATEST: Micros = Micros(1 << 52);
-
 impl<'a> Stage<'a> {
     pub fn new(
         (run, measured): (&'a Run, &'a Measured),
@@ -80,8 +75,7 @@ impl<'a> Stage<'a> {
             actor,
             action,
             asker: None,
-            now: now.min(LATEST).max(run.clock),
-            last: run.clock,
+            now,
             next: run.next,
             entries: Vec::new(),
         }
@@ -123,10 +117,7 @@ impl<'a> Stage<'a> {
         workspace: Option<WorkspaceId>,
         event: impl Into<Event>,
     ) {
-        // Strictly later than everything before, in the whole run, and so in
-        // every workspace (WACP §6.7.5).
         let time = self.next_time();
-        self.last = time;
         let event = event.into();
         self.overlay.follow(&event);
         self.entries.push(Entry {
@@ -137,9 +128,15 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// The time that the next entry will have.
+    /// The time that the next entry will have: strictly later than everything
+    /// before, in the whole run, and so in every workspace (WACP §6.7.5).
     pub fn next_time(&self) -> Micros {
-        self.now.max(Micros(self.last.0.saturating_add(1)))
+        Micros(self.now.0.saturating_add(self.entries.len() as i64))
+    }
+
+    /// Whether the decision has made no entry so far.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// The run that this decision is made on, without what it has changed so

@@ -1,4 +1,5 @@
-//! The state of a run: everything deciding needs, and no history.
+//! The state of a run: everything deciding needs, and of its history only what
+//! leads readers to the entries they need.
 //!
 //! Numbers are dense, so workspaces and tasks are vectors; whatever is open is
 //! in ordered maps, so walking them gives the same order everywhere. What has
@@ -23,6 +24,10 @@ use crate::{
     user::User,
     workspace::{Deadline, Ended, Limits, Workspace, lifecycle::State},
 };
+
+/// In the year 2112. No clock is believed beyond this moment, so that there is
+/// always a later one, and room for the longest wait.
+const LATEST: Micros = Micros(1 << 52);
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,9 +93,15 @@ pub struct Run {
     /// (target, source) of the same.
     pub merge_targets: BTreeSet<(WorkspaceId, WorkspaceId)>,
     /// What each workspace that has not ended holds of a resource: what it made
-    /// itself or what was merged into it, whichever came last.
+    /// itself or what was merged into it, whichever came last. What the root
+    /// holds is the run's result and stays.
     #[serde(with = "pairs")]
     pub merged: BTreeMap<(WorkspaceId, Text), Merged>,
+    /// (target, source) of every merge that was completed: what the target held
+    /// is read off the trails of both. It grows with `workspaces`.
+    pub merged_into: BTreeSet<(WorkspaceId, WorkspaceId)>,
+    /// Who owned a workspace up to each of its transfers, oldest first.
+    pub former_owners: BTreeMap<WorkspaceId, Vec<(Micros, Party)>>,
 }
 
 /// What holds for the whole run.
@@ -220,6 +231,14 @@ impl Run {
         self.workspace(id).map(Slot::state)
     }
 
+    /// Who answered for a workspace at that moment.
+    pub fn owner_at(&self, id: WorkspaceId, time: Micros) -> Option<Party> {
+        let mut transfers = self.former_owners.get(&id).into_iter().flatten();
+        let later = transfers.find(|(at, _)| *at > time);
+        let now = || self.workspace(id).map(Slot::owner);
+        later.map(|(_, before)| *before).or_else(now)
+    }
+
     pub fn user(&self, id: UserId) -> Option<&User> {
         self.users.get(id.0 as usize)
     }
@@ -318,6 +337,13 @@ impl Run {
             None => Actor::Protocol,
             Some(role) => Actor::Role(role),
         }
+    }
+
+    /// The time of a decision made when the clock shows `clock`: at least a
+    /// microsecond after the last entry, whatever the clock does.
+    pub fn time(&self, clock: Micros) -> Micros {
+        let after = Micros(self.clock.0.saturating_add(1));
+        clock.min(LATEST).max(after)
     }
 
     /// When something must happen by itself; then `Tick`.

@@ -1,9 +1,9 @@
 //! The words of a file, and what they stand for in the run.
 
-use std::{collections::BTreeMap, str::FromStr};
+use std::{borrow::Cow, collections::BTreeMap, str::FromStr};
 
 use trail::Hash;
-use wacp::{Principal, id::WorkspaceId};
+use wacp::{Principal, content::Content, id::WorkspaceId, wire};
 
 use crate::{Outcome, Trouble, broken};
 
@@ -13,20 +13,35 @@ pub type Names = BTreeMap<String, String>;
 /// Words that stand for something that does not exist.
 const UNKNOWN: &str = "unknown";
 
+fn spelled(names: &Names, name: &str, prefix: &str) -> Option<String> {
+    match name {
+        UNKNOWN => Some(format!("{prefix}999999")),
+        _ => names.get(name).cloned(),
+    }
+}
+
 pub fn id<T: FromStr>(names: &Names, name: &str, prefix: &str) -> Outcome<T> {
-    let spelled = match (name, names.get(name)) {
-        (UNKNOWN, _) => format!("{prefix}999999"),
-        (_, Some(spelled)) => spelled.clone(),
-        (_, None) => return broken(format!("nothing is called `{name}`")),
+    let Some(spelled) = spelled(names, name, prefix) else {
+        return broken(format!("nothing is called `{name}`"));
     };
     spelled
         .parse()
         .map_err(|_| Trouble::Broken(format!("`{name}` is something else")))
 }
 
+/// The names of a file, for the reader of orders.
+#[derive(Debug)]
+pub(crate) struct Words<'a>(pub &'a Names);
+
+impl wire::names::Names for Words<'_> {
+    fn spelled<'a>(&self, thing: wire::kind::Thing, word: &'a str) -> Option<Cow<'a, str>> {
+        spelled(self.0, word, thing.prefix()).map(Cow::Owned)
+    }
+}
+
 /// The hash that stands for an artifact's content.
 pub fn artifact_hash(content: &str) -> Hash {
-    Hash::of("wacp/scenario/1", &[content.as_bytes()])
+    Content::markdown(content).hash
 }
 
 pub fn principal(names: &Names, by: &str) -> Outcome<Principal> {

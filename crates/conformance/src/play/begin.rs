@@ -48,8 +48,8 @@ impl Player {
         let new = NewRun {
             agent: "coordinator-1".into(),
             directive: wacp::content::Content::markdown("the goal"),
-            highway: order::highway(given.highway.as_ref(), &self.names)?,
-            limits: order::limits(given.limits.as_ref(), &self.names)?,
+            highway: order::highway(given.highway.as_ref())?,
+            limits: order::limits(given.limits.as_ref())?,
             taxonomy,
         };
         self.must(Principal::Runtime, Command::StartRun(Box::new(new)))?;

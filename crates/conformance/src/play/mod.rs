@@ -213,9 +213,8 @@ impl Player {
             }
             (Some(by), Some(name)) => {
                 let by = order::principal(&names, by)?;
-                match order::command(&self.run, by, name, &args) {
+                match order::command(&self.run, by, name, &args.rest(), &names) {
                     Ok(command) => {
-                        args.all_used()?;
                         let (_, refusal) = self.attempt(by, command);
                         self.refused = refusal.map(|refusal| refusal.code().to_owned());
                     }

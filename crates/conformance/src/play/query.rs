@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use trail::Micros;
 use wacp::{
-    Actor, Entry, Event, Principal,
+    Actor, Event, Principal,
     id::{Party, WorkspaceId, over_all_runs},
     query::{
-        Filter, GroupBy, Reading,
+        Filter, Fold, Reader, Visible,
         access::{self, Scope},
-        group, select, sum, timeline, views,
+        figures::{GroupBy, Groups, Sum, Timeline},
+        views,
     },
 };
 
@@ -39,7 +40,8 @@ impl Player {
         let by = order::principal(&self.names, by)?;
         let filter = self.filter(&args)?;
         let scope = access::scope(&self.run, by);
-        let found: Vec<&Entry> = select(&self.run, &self.entries, &filter, &scope).collect();
+        let reader = Reader::new(&self.run, &scope);
+        let found: Vec<Visible<'_>> = reader.select(&filter, &self.entries).collect();
         let types: Vec<_> = found.iter().map(|entry| entry.event.event_type()).collect();
         let mut answers = Vec::new();
         if let Some(finds) = args.get("finds") {
@@ -55,19 +57,19 @@ impl Player {
                 "event" => GroupBy::EventType,
                 other => return broken(format!("nothing is grouped by `{other}`")),
             };
-            let groups = group(&self.run, found.iter().copied(), key);
-            answers.push((self.gives(&args)?, json!(groups)));
+            let groups = Groups::new(&reader, key).over(found.iter().copied());
+            answers.push((self.gives(&args)?, json!(groups.counts)));
         }
         if let Some(path) = args.get("sum").and_then(Value::as_str) {
-            let sum = sum(found.iter().copied(), path);
-            answers.push((self.gives(&args)?, json!(sum)));
+            let sum = Sum::of(path).over(found.iter().copied());
+            answers.push((self.gives(&args)?, json!(sum.total)));
         }
         if let Some(span) = args.get("timeline").and_then(Value::as_str) {
             let Some(span) = duration(span) else {
                 return broken("`timeline` must be a length of time");
             };
-            let spans = timeline(found.iter().copied(), span);
-            let counts: Vec<_> = spans.into_values().collect();
+            let spans = Timeline::every(span).over(found.iter().copied());
+            let counts: Vec<_> = spans.counts.into_values().collect();
             answers.push((self.gives(&args)?, json!(counts)));
         }
         args.all_used()?;
@@ -183,9 +185,11 @@ impl Player {
         let Some(other) = &self.other else {
             return broken("`compared` needs `against`");
         };
+        let here = Reader::new(&self.run, &Scope::All);
+        let there = Reader::new(&other.run, &Scope::All);
         let view = views::compare(
-            &Reading::new(&self.run, &self.entries, &Scope::All),
-            &Reading::new(&other.run, &other.entries, &Scope::All),
+            (here, here.read(&self.entries)),
+            (there, there.read(&other.entries)),
         );
         let actual = json!({
             "parted": view.parted_at.is_some(),

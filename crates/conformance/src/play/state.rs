@@ -7,7 +7,7 @@ use wacp::{
     Event,
     id::{ArtifactId, EnvelopeId, WorkspaceId},
     query::{
-        Reading,
+        Reader,
         access::{self, Scope},
         views,
     },
@@ -158,8 +158,10 @@ impl Player {
         }
         for (name, expected) in &then.artifacts {
             let id: ArtifactId = order::id(&self.names, name, "a")?;
-            let all = Reading::new(&self.run, &self.entries, &Scope::All);
-            let Some((workspace, checkpoint, artifact)) = views::find_artifact(&all, id) else {
+            let all = Reader::new(&self.run, &Scope::All);
+            let found = |entry| views::artifact(entry, id);
+            let found = all.read(&self.entries).find_map(found);
+            let Some((workspace, checkpoint, artifact)) = found else {
                 return broken(format!("there is no artifact {name}"));
             };
             let actual = json!({"workspace": workspace, "checkpoint": checkpoint,

@@ -7,7 +7,7 @@ use wacp::{
     Entry, Event, Run, apply,
     compaction::is_essential,
     id::WorkspaceId,
-    query::{Filter, access, select},
+    query::{Filter, Reader, access::Scope},
 };
 
 use super::{MADE, Player, crash::reread, identifiers};
@@ -86,12 +86,13 @@ impl Player {
                 workspace: Some(id),
                 ..Filter::default()
             };
-            let local = select(&self.run, &self.entries, &filter, &access::Scope::All);
+            let all = Reader::new(&self.run, &Scope::All);
+            let local = all.select(&filter, &self.entries);
             let own = self
                 .entries
                 .iter()
                 .filter(|entry| entry.workspace == Some(id));
-            let local: Vec<_> = local.collect();
+            let local: Vec<_> = local.map(|entry| entry.entry()).collect();
             if local != own.collect::<Vec<_>>() {
                 return broken(format!("the local trail of {id} is not part of the global"));
             }

@@ -176,6 +176,8 @@ fn snooze(
 ) -> Result<Reply, Refusal> {
     still_may(stage, &name, Role::Viewer)?;
     let row = item_row(stage, item)?;
+    let over = (name.clone(), stage.now);
+    stage.inbox.batch.over.push(over);
     stage.inbox.batch.snoozed.push((name, row.no, until));
     Ok(Reply::Done)
 }

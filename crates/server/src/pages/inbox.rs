@@ -34,7 +34,7 @@ const FOUND: usize = 8 * ROWS;
 /// Pages read to fill one.
 const READS: usize = 4;
 /// What one person has put aside, at the most, is looked at.
-pub const SNOOZED: usize = 1000;
+const SNOOZED: usize = 1000;
 
 /// Rows of one section as one person sees them.
 #[derive(Default)]

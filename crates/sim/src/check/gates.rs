@@ -64,6 +64,13 @@ impl Checker for Gates {
                 })
             }
             Event::GateResolved(e) => self.resolved(e),
+            // Time while nobody could answer does not count.
+            Event::RecoveryCompleted(e) => {
+                for at in self.pending.values_mut().flatten() {
+                    at.0 += e.downtime_us as i64;
+                }
+                Ok(())
+            }
             Event::EscalationReceived(e) => {
                 self.escalated.insert(e.signal);
                 Ok(())

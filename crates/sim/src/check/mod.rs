@@ -14,6 +14,7 @@ pub mod gates;
 pub mod history;
 pub mod ids;
 pub mod local;
+pub mod past;
 pub mod refusals;
 pub mod replay;
 pub mod settled;
@@ -99,6 +100,7 @@ pub fn all() -> Vec<Box<dyn Checker>> {
         Box::new(replay::Replay::default()),
         Box::new(snapshot::Snapshot::default()),
         Box::new(local::Local::default()),
+        Box::new(past::PastIsPresent::default()),
         Box::new(chain::Chain::default()),
         Box::new(deadlines::Deadlines::default()),
         Box::new(small::Small),

@@ -1,6 +1,6 @@
 //! When a run has ended, nothing is left open in it.
 
-use wacp::Run;
+use wacp::{Run, id::WorkspaceId};
 
 use super::{Checker, Verdict, View, ensure};
 
@@ -25,7 +25,14 @@ fn left(run: &Run) -> Vec<(&'static str, usize)> {
         ("signals", run.queued_signals.len()),
         ("merges", run.merges.len()),
         ("merge targets", run.merge_targets.len()),
-        ("merged", run.merged.len()),
+        // What the root holds is the result.
+        (
+            "merged",
+            run.merged
+                .keys()
+                .filter(|(id, _)| *id != WorkspaceId::ROOT)
+                .count(),
+        ),
         ("announcements", run.owed.len()),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()

@@ -1,6 +1,6 @@
 //! A snapshot and what came after it give the live run.
 
-use wacp::{Entry, Run, apply};
+use wacp::{Entry, Run, apply, snapshot};
 
 use super::{Checker, Verdict, View, ensure};
 
@@ -30,11 +30,13 @@ impl Checker for Snapshot {
             ensure(run == view.run, || "the resumed run differs".to_owned())?;
         }
         if self.age.is_multiple_of(RENEWED) {
-            let text = serde_json::to_string(view.run).map_err(|error| error.to_string())?;
-            self.resumed = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-            ensure(self.resumed.as_ref() == Some(view.run), || {
+            let bytes = snapshot::write(view.run);
+            let read = snapshot::read(&bytes, snapshot::hash(&bytes));
+            let run = read.map_err(|error| error.to_string())?;
+            ensure(run == *view.run && snapshot::write(&run) == bytes, || {
                 "the snapshot reads back as another run".to_owned()
             })?;
+            self.resumed = Some(run);
         }
         self.age += 1;
         Ok(())

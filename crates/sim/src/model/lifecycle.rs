@@ -20,7 +20,7 @@ impl Model {
             return;
         };
         if rules::is_timed(space.state) {
-            space.timed_us += (at.0 - space.since.0) as u64;
+            space.timed_us += (at.0 - space.since.0).max(0) as u64;
         }
         let is_pause = to == State::Suspended || to == State::Migrating;
         space.before = is_pause.then_some(space.state);
@@ -153,6 +153,18 @@ impl Model {
         });
         self.settled
             .retain(|(_, subject, _)| !matches!(subject, Subject::Conflict(id, _) if *id == gone));
+    }
+
+    /// The server was down for so long: nothing of that counts.
+    pub(super) fn put_off(&mut self, downtime_us: u64) {
+        let by = downtime_us as i64;
+        for space in &mut self.spaces {
+            space.since.0 += by;
+            space.grace_ends.iter_mut().for_each(|ends| ends.0 += by);
+        }
+        for question in &mut self.gates {
+            question.due.iter_mut().for_each(|due| due.0 += by);
+        }
     }
 
     /// When a workspace fails by itself: idle too long, or too long at work.

@@ -46,13 +46,8 @@ fn is_for_later(command: &Command) -> bool {
 impl Model {
     pub(super) fn expect(&self, order: &Order, now: Micros) -> Expect {
         let (by, command) = (order.principal, &order.command);
-        if let Command::StartRun(_) = command {
-            return match by {
-                Principal::Runtime => Expect::refused(Refusal::AlreadyStarted),
-                _ => Expect::refused(Refusal::PermissionDenied),
-            };
-        }
-        if self.is_over() && !is_for_later(command) {
+        let is_start = matches!(command, Command::StartRun(_));
+        if self.is_over() && !is_start && !is_for_later(command) {
             return Expect::refused(Refusal::RunEnded);
         }
         if !goes_first(command) && self.due().is_some_and(|(at, _)| at <= now) {
@@ -65,6 +60,10 @@ impl Model {
             Principal::User(user) if self.people.get(user.0 as usize).is_none() => {
                 return Expect::refused(Refusal::UnknownUser);
             }
+            Principal::Runtime if is_start => {
+                return Expect::refused(Refusal::AlreadyStarted);
+            }
+            _ if is_start => return Expect::refused(Refusal::PermissionDenied),
             _ => {}
         }
         match self.may_order(by, command) {

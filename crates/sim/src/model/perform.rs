@@ -62,6 +62,7 @@ impl Model {
                 };
                 self.rights.retain(|right| *right != gone);
             }
+            C::Recover { downtime_us, .. } => self.put_off(*downtime_us),
             C::Suspend { workspace, .. } => self.enter(*workspace, State::Suspended, facts),
             C::Migrate { workspace, .. } => self.enter(*workspace, State::Migrating, facts),
             C::Resume { workspace } | C::CompleteMigration { workspace } => {

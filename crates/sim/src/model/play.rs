@@ -148,7 +148,7 @@ impl Sides {
         order: &Order,
         dice: &mut Dice,
     ) -> Result<(Vec<Entry>, Option<Refusal>), String> {
-        let now = self.now.max(self.run.clock);
+        let now = self.run.time(self.now);
         let (entries, refusal) = step(&mut self.run, &mut self.measured, order, now);
         self.model.step(order, now, refusal, &entries)?;
         compare(&self.model, &self.run)?;
@@ -174,7 +174,7 @@ impl Sides {
         ];
         let new = NewEnvelope::to(to, dice.pick(&kinds), Content::markdown(""));
         let order = Order::new(Principal::Agent(from), Command::Send(Box::new(new)));
-        let now = self.now.max(self.run.clock);
+        let now = self.run.time(self.now);
         let found = decide(&self.run, &self.measured, &order, now)
             .err()
             .map(|no| no.refusal);

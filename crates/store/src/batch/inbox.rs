@@ -27,11 +27,18 @@ pub struct Batch {
     pub seen: Vec<(String, Uuid)>,
     /// Person, delivery, and until when it is out of their sight; `None`: it is not.
     pub snoozed: Vec<(String, u64, Option<Micros>)>,
+    /// Person and moment: what is out of their sight until then is in sight again,
+    /// and its rows go.
+    pub over: Vec<(String, Micros)>,
 }
 
 impl Batch {
     pub fn is_empty(&self) -> bool {
-        let Batch { seen, snoozed } = self;
-        seen.is_empty() && snoozed.is_empty()
+        let Batch {
+            seen,
+            snoozed,
+            over,
+        } = self;
+        seen.is_empty() && snoozed.is_empty() && over.is_empty()
     }
 }

@@ -19,6 +19,10 @@ impl Data {
                 None => self.snoozed.remove(&key),
             };
         }
+        for (name, now) in &batch.over {
+            self.snoozed
+                .retain(|(of, _), until| of != name || *until > *now);
+        }
         self.seen.extend(batch.seen.iter().cloned());
     }
 }

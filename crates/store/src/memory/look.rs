@@ -104,6 +104,11 @@ impl Data {
             .collect()
     }
 
+    pub fn is_snoozed(&self, name: &str, delivery: u64, now: Micros) -> bool {
+        let until = self.snoozed.get(&(name.to_owned(), delivery));
+        until.is_some_and(|until| *until > now)
+    }
+
     pub fn inbox(&self, query: &InboxQuery) -> InboxPage {
         let place = |row: &DeliveryRow| match query.filter.search {
             Some(_) => row.no,
@@ -148,8 +153,10 @@ impl Data {
     }
 
     pub fn history_of(&self, delivery: u64) -> Vec<EntryRow> {
-        let entries = self.about(delivery).take(HISTORY + 1);
-        let entries = entries.filter_map(|position| self.entries.get(position as usize));
+        let positions: Vec<u64> = self.about(delivery).collect();
+        let newest = positions.len().saturating_sub(HISTORY).max(1);
+        let positions = positions.iter().take(1).chain(&positions[newest..]);
+        let entries = positions.filter_map(|position| self.entries.get(*position as usize));
         entries.map(without_parts).collect()
     }
 

@@ -304,6 +304,10 @@ impl Store for Memory {
         Ok(self.data().snoozed_of(name, now, limit))
     }
 
+    async fn is_snoozed(&self, name: &str, delivery: u64, now: Micros) -> Result<bool> {
+        Ok(self.data().is_snoozed(name, delivery, now))
+    }
+
     async fn inbox(&self, query: InboxQuery) -> Result<InboxPage> {
         Ok(self.data().inbox(&query))
     }

@@ -106,7 +106,7 @@ fn take_keys(
     )?;
     if keys.is_empty() && !with_seal_key {
         // Sealed with a key that is not here: to be made anew.
-        for made_anew in ["webhook/*", "device/*"] {
+        for made_anew in ["webhook/*", "device/*", "password/*", "sign-in/*"] {
             connection.execute("DELETE FROM secrets WHERE name GLOB ?1", [made_anew])?;
         }
     }

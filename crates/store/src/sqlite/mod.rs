@@ -48,6 +48,7 @@ use checkpoints::Checkpoints;
 use head_file::HeadFile;
 use ids::Ids;
 use readers::Readers;
+use records::Damage;
 
 pub use backup::{reseal, restore};
 use head_file::HEAD_FILE;
@@ -107,13 +108,13 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
 /// What is wrong, and what to run.
 fn advised(error: &rusqlite::Error) -> String {
     let said = match error {
+        rusqlite::Error::FromSqlConversionFailure(_, _, what) if what.is::<Damage>() => {
+            return what.to_string();
+        }
         rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
         other => other.to_string(),
     };
-    match said.contains("`wakeful ") {
-        true => said,
-        false => format!("{said}; run `wakeful trail verify`"),
-    }
+    format!("{said}; run `wakeful trail verify`")
 }
 
 /// A value of a type or size that was never written.
@@ -297,6 +298,29 @@ pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
         .mode(0o600)
         .open(path)
         .map(drop)
+}
+
+/// What a retention rule asks for: a kind, and a moment. The planner would take an
+/// index that also holds all that was erased long ago.
+fn erasable(since: Since) -> String {
+    let (index, of) = match since {
+        Since::Answer => (
+            "deliveries_erasable",
+            "status > 0 AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at",
+        ),
+        Since::TimeOut => (
+            "deliveries_timed_out",
+            "status = 0 AND timed_out = 1 AND hold_by IS NULL
+             AND kind <> 0 AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
+        ),
+        Since::Creation => (
+            "deliveries_updates",
+            "status = 0 AND kind = 0 AND hold_by IS NULL
+             AND kind = ?1 AND created_at < ?2 ORDER BY created_at",
+        ),
+    };
+    let columns = records::DELIVERY;
+    format!("SELECT {columns}, mac FROM deliveries INDEXED BY {index} WHERE erased <> 1 AND {of}")
 }
 
 /// Without a transaction each statement would see its own state: a sweep that
@@ -511,28 +535,13 @@ impl Store for Sqlite {
 
     async fn erasable(&self, query: ErasableQuery) -> Result<Vec<DeliveryRow>> {
         self.read(|connection| {
-            let sql = format!(
-                "SELECT {}, mac FROM deliveries WHERE {} LIMIT ?3",
-                records::DELIVERY,
-                match query.since {
-                    Since::Answer =>
-                        "erased <> 1 AND status > 0
-                         AND kind = ?1 AND changed_at < ?2 ORDER BY changed_at",
-                    Since::TimeOut =>
-                        "erased <> 1 AND status = 0 AND timed_out = 1 AND hold_by IS NULL
-                         AND kind <> 0 AND kind = ?1 AND timeout_at < ?2 ORDER BY timeout_at",
-                    // As the index says it.
-                    Since::Creation =>
-                        "erased <> 1 AND status = 0 AND kind = 0 AND hold_by IS NULL
-                         AND kind = ?1 AND created_at < ?2 ORDER BY created_at",
-                }
-            );
-            let values = params![query.kind, query.before.0, query.limit as i64];
+            let read = |row: &rusqlite::Row<'_>| records::delivery(row, self.seal.as_ref());
             connection
-                .prepare_cached(&sql)?
-                .query_map(values, |row| records::delivery(row, self.seal.as_ref()))?
-                // One that was changed is left as it is.
+                .prepare_cached(&erasable(query.since))?
+                .query_map(params![query.kind, query.before.0], read)?
+                // One that was changed is left as it is, and keeps none after it.
                 .filter(|row| !row.as_ref().is_err_and(is_unreadable))
+                .take(query.limit)
                 .collect()
         })
     }
@@ -602,6 +611,18 @@ impl Store for Sqlite {
                     Ok((records::number(row, 0)?, Micros(row.get(1)?)))
                 })?
                 .collect()
+        })
+    }
+
+    async fn is_snoozed(&self, name: &str, delivery: u64, now: Micros) -> Result<bool> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(&format!(
+                    "SELECT 1 FROM snoozed
+                     WHERE name = ?1 AND delivery = ?2 AND until > ?3 AND {}",
+                    sealed::SNOOZED
+                ))?
+                .exists(params![name, delivery as i64, now.0])
         })
     }
 
@@ -809,5 +830,29 @@ impl Store for Sqlite {
     fn scan(&self, from: u64, to: u64, visit: &mut dyn FnMut(EntryRef<'_>) -> bool) -> Result<()> {
         self.readers
             .with(|connection| records::scan(connection, from, to, visit).map_err(failed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retention_rule_looks_at_nothing_that_was_erased() {
+        let seal = RowSeal::new(&[7; 32]);
+        let mut connection = Connection::open_in_memory().unwrap();
+        sealed::register(&connection, Some(seal.clone())).unwrap();
+        schema::migrate(&mut connection, &seal).unwrap();
+        for since in [Since::Answer, Since::TimeOut, Since::Creation] {
+            let explain = format!("EXPLAIN QUERY PLAN {}", erasable(since));
+            let mut plan = connection.prepare(&explain).unwrap();
+            let steps = plan.query_map([0, 9], |row| row.get::<_, String>(3));
+            let steps: Vec<String> = steps.unwrap().map(|step| step.unwrap()).collect();
+            // One search of the index that leaves out what was erased, in its order.
+            assert!(
+                steps.len() == 1 && steps[0].starts_with("SEARCH"),
+                "{steps:?}"
+            );
+        }
     }
 }

@@ -113,9 +113,15 @@ fn changed(table: &str) -> rusqlite::Error {
     ))
 }
 
-/// What cannot have been written, in words.
+/// What is damaged, and what to run.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Damage(String);
+
+/// What cannot have been written, and what to run.
 pub fn damaged(what: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, what.into())
+    let damage = Box::new(Damage(what));
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Integer, damage)
 }
 
 /// A row that does not carry its code is not given: it would say who may do what.
@@ -406,7 +412,7 @@ pub fn history(connection: &Connection, delivery: u64) -> rusqlite::Result<Vec<E
             "SELECT {ENTRY} FROM entries WHERE position = ?1
              UNION ALL
              SELECT {ENTRY} FROM entries WHERE position IN
-                (SELECT position FROM history WHERE delivery = ?1 ORDER BY position LIMIT 1000)
+                (SELECT position FROM history WHERE delivery = ?1 ORDER BY position DESC LIMIT 1000)
              ORDER BY position"
         ))?
         .query_map([delivery as i64], entry)?

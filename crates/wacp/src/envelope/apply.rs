@@ -34,10 +34,9 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             hinder(run, e.to, 1);
         }
         Event::EnvelopeDelivered(e) => {
-            let Some(pending) = run.inboxes.get(&(e.to, e.envelope)) else {
+            if !run.inboxes.contains_key(&(e.to, e.envelope)) {
                 return;
-            };
-            let bytes = e.payload.unwrap_or(pending.payload).bytes;
+            }
             let next_at = after(run, entry.time, 0);
             change(run, e.to, e.envelope, |pending| {
                 pending.progress = Progress::Delivered {
@@ -48,7 +47,7 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
                     pending.payload = payload;
                 }
             });
-            meter::consume(run, e.to, Dimension::NetworkBytes, bytes);
+            meter::consume(run, e.to, Dimension::NetworkBytes, e.bytes);
         }
         Event::EnvelopeRedelivered(e) => {
             change(run, e.to, e.envelope, |pending| {

@@ -58,6 +58,7 @@ pub fn deliver(
     stage.push_protocol(
         Some(to),
         EnvelopeDelivered {
+            bytes,
             envelope,
             payload,
             to,

@@ -71,6 +71,8 @@ pub struct EnvelopeCreated {
 /// An envelope is in the inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeDelivered {
+    /// How much the receiver's budget is charged for.
+    pub bytes: u64,
     pub envelope: EnvelopeId,
     /// Set where a person changed the payload at the gate.
     pub payload: Option<Content>,

@@ -27,7 +27,8 @@ pub enum Scope {
     Workspaces,
 }
 
-/// The run was rebuilt from its trail.
+/// The run goes on after a stop: what was lost is made good, and the time is
+/// put off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryCompleted {
     pub downtime_us: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Merge, Merged, Mode, OpenConflict, ResolutionStrategy};
 use crate::{
     checkpoint::{Artifact, register},
-    event::{Entry, Event},
+    event::{Entry, Event, IntegrationCompleted},
     gate::{self, GateType, Subject},
     id::{ArtifactId, WorkspaceId},
     role::Text,
@@ -81,16 +81,8 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
             if run.open(e.target).is_none() {
                 return;
             }
-            let first = merge.first_artifact;
-            match &e.synthesis {
-                // A synthesis is addressed by the first artifact it was made from.
-                Some(synthesis) => {
-                    for artifact in synthesis.iter() {
-                        hold(run, e.target, e.source, first, artifact);
-                    }
-                }
-                None => put(run, e.target, e.source, first, &merge.artifacts),
-            }
+            run.merged_into.insert((e.target, e.source));
+            take_over(run, e, merge.first_artifact, &merge.artifacts);
         }
         Event::IntegrationAborted(e) => {
             remove(run, e.source);
@@ -103,6 +95,24 @@ fn remove(run: &mut Run, source: WorkspaceId) -> Option<Merge> {
     let merge = run.merges.remove(&source)?;
     run.merge_targets.remove(&(merge.target, source));
     Some(merge)
+}
+
+/// The target holds what was merged, which the source made in one checkpoint.
+pub(crate) fn take_over(
+    run: &mut Run,
+    e: &IntegrationCompleted,
+    first: ArtifactId,
+    artifacts: &[Artifact],
+) {
+    match &e.synthesis {
+        // A synthesis is addressed by the first artifact it was made from.
+        Some(synthesis) => {
+            for artifact in synthesis.iter() {
+                hold(run, e.target, e.source, first, artifact);
+            }
+        }
+        None => put(run, e.target, e.source, first, artifacts),
+    }
 }
 
 /// A workspace holds what it made and what was merged into it, the latest of
@@ -151,9 +161,12 @@ pub(crate) fn note_gate(
     }
 }
 
-/// Drops what an ended workspace held.
+/// Drops what an ended workspace held, but for the root: that is the result.
 pub fn forget(run: &mut Run, id: WorkspaceId) {
     remove(run, id);
+    if id == WorkspaceId::ROOT {
+        return;
+    }
     let from = (id, Text::from(""));
     let keys: Vec<Text> = run
         .merged

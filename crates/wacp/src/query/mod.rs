@@ -1,23 +1,29 @@
-//! Questions to the trail: filters, counts, sums, timelines, five views, and
-//! the comparison of two runs (WACP §4.5, §9.4).
+//! Questions to the trail: filters, counts, sums, timelines, five views, the
+//! comparison of two runs, and what a workspace held (WACP §4.5, §9.4).
 //!
-//! A query reads entries and the state they lead to, at any time, also while
-//! the run goes on. It never changes anything.
+//! Entries are looked at one by one, in the order of the run, so that a trail
+//! of any length is read in chunks. A [`Reader`] says which of them are seen; a
+//! [`Fold`] learns from what is seen. Nothing here ever changes a run, at any
+//! time, also while it goes on.
 
-use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use serde_json::Value;
 use trail::Micros;
 
 use crate::{
     event::{Actor, Entry, Event},
-    id::{Party, WorkspaceId},
+    id::{Party, TaskId, WorkspaceId},
     role::Role,
     state::{Run, Slot},
 };
 
 pub mod access;
+pub mod figures;
+pub mod past;
 pub mod views;
+
+use access::Scope;
 
 /// Conditions that must all hold; what is not set does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,13 +41,13 @@ pub struct Filter {
     /// Everything this party caused.
     pub originator: Option<Party>,
     pub role: Option<Role>,
-    pub task: Option<crate::id::TaskId>,
+    pub task: Option<TaskId>,
     /// Fields of the body, by path (`payload.bytes`), and what they must be.
     pub fields: Vec<(String, Value)>,
 }
 
 impl Filter {
-    fn matches(&self, run: &Run, owners: &FormerOwners, entry: &Entry) -> bool {
+    fn matches(&self, run: &Run, entry: &Entry) -> bool {
         self.workspace.is_none_or(|id| entry.workspace == Some(id))
             && self.actor.is_none_or(|actor| entry.actor == actor)
             && self
@@ -49,13 +55,13 @@ impl Filter {
                 .is_none_or(|name| entry.event.event_type() == name)
             && self.from.is_none_or(|from| entry.time >= from)
             && self.until.is_none_or(|until| entry.time < until)
-            && self.matches_workspace(run, owners, entry)
+            && self.matches_workspace(run, entry)
             && self.matches_fields(&entry.event)
     }
 
     /// Owner, originator, role and task speak of whole workspaces: every entry
     /// of a matching one is an answer.
-    fn matches_workspace(&self, run: &Run, owners: &FormerOwners, entry: &Entry) -> bool {
+    fn matches_workspace(&self, run: &Run, entry: &Entry) -> bool {
         let wanted = self.owner.is_some()
             || self.originator.is_some()
             || self.role.is_some()
@@ -69,8 +75,8 @@ impl Filter {
         let Some(slot) = run.workspace(id) else {
             return false;
         };
-        let then = || owners.at(id, entry.time).unwrap_or(slot.owner());
-        self.owner.is_none_or(|owner| then() == owner)
+        self.owner
+            .is_none_or(|owner| run.owner_at(id, entry.time) == Some(owner))
             && self
                 .originator
                 .is_none_or(|originator| slot.originator() == originator)
@@ -89,31 +95,6 @@ impl Filter {
     }
 }
 
-/// Who owned a workspace before each of its transfers, read off the trail: the
-/// state knows only who owns it now.
-#[derive(Default)]
-struct FormerOwners(BTreeMap<WorkspaceId, Vec<(Micros, Party)>>);
-
-impl FormerOwners {
-    fn of(entries: &[Entry]) -> FormerOwners {
-        let mut owners = FormerOwners::default();
-        for entry in entries {
-            if let Event::WorkspaceOwnershipTransferred(e) = &entry.event {
-                let transfers = owners.0.entry(e.workspace).or_default();
-                transfers.push((entry.time, e.from_user));
-            }
-        }
-        owners
-    }
-
-    /// The owner at that moment, unless it is still the owner.
-    fn at(&self, id: WorkspaceId, time: Micros) -> Option<Party> {
-        let transfers = self.0.get(&id)?;
-        let later = transfers.iter().find(|(at, _)| *at > time)?;
-        Some(later.1)
-    }
-}
-
 /// The body of an event as JSON.
 pub fn body(event: &Event) -> Value {
     serde_json::from_slice(&event.facts()).unwrap_or_default()
@@ -124,44 +105,51 @@ fn field<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
         .try_fold(body, |value, name| value.get(name))
 }
 
-/// The entries that match and that the reader may see, in order. `entries` is
-/// the run's trail.
-pub fn select<'a>(
+/// Someone who reads a run, and how far they see.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
     run: &'a Run,
-    entries: &'a [Entry],
-    filter: &'a Filter,
-    scope: &'a access::Scope,
-) -> impl Iterator<Item = &'a Entry> + 'a {
-    let owners = match filter.owner {
-        Some(_) => FormerOwners::of(entries),
-        None => FormerOwners::default(),
-    };
-    entries.iter().filter(move |entry| {
-        scope.contains(run, entry.workspace) && filter.matches(run, &owners, entry)
-    })
+    scope: &'a Scope,
 }
 
-/// What one reader may see of a run. The views are made of nothing else.
-#[derive(Clone, Debug)]
-pub struct Reading<'a> {
-    run: &'a Run,
-    scope: &'a access::Scope,
-    entries: Vec<&'a Entry>,
-}
-
-impl<'a> Reading<'a> {
-    /// `entries` is the run's trail.
-    pub fn new(run: &'a Run, entries: &'a [Entry], scope: &'a access::Scope) -> Reading<'a> {
-        let seen = |entry: &&Entry| scope.contains(run, entry.workspace);
-        Reading {
-            run,
-            scope,
-            entries: entries.iter().filter(seen).collect(),
-        }
+impl<'a> Reader<'a> {
+    pub fn new(run: &'a Run, scope: &'a Scope) -> Reader<'a> {
+        Reader { run, scope }
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = &'a Entry> + '_ {
-        self.entries.iter().copied()
+    /// The entry, if the reader may see it.
+    pub fn see<'e>(&self, entry: &'e Entry) -> Option<Visible<'e>> {
+        self.contains(entry.workspace).then_some(Visible(entry))
+    }
+
+    /// The entry, if the reader may see it and it matches.
+    pub fn find<'e>(&self, filter: &Filter, entry: &'e Entry) -> Option<Visible<'e>> {
+        self.see(entry)
+            .filter(|entry| filter.matches(self.run, entry))
+    }
+
+    /// Those of the entries that the reader may see and that match.
+    pub fn select<'e>(
+        self,
+        filter: &'a Filter,
+        entries: impl IntoIterator<Item = &'e Entry, IntoIter: 'a>,
+    ) -> impl Iterator<Item = Visible<'e>> + 'a
+    where
+        'e: 'a,
+    {
+        let entries = entries.into_iter();
+        entries.filter_map(move |entry| self.find(filter, entry))
+    }
+
+    /// Those of the entries that the reader may see.
+    pub fn read<'e>(
+        self,
+        entries: impl IntoIterator<Item = &'e Entry, IntoIter: 'a>,
+    ) -> impl Iterator<Item = Visible<'e>> + 'a
+    where
+        'e: 'a,
+    {
+        entries.into_iter().filter_map(move |entry| self.see(entry))
     }
 
     fn contains(&self, workspace: Option<WorkspaceId>) -> bool {
@@ -169,52 +157,34 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What entries are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupBy {
-    Workspace,
-    Actor,
-    EventType,
-}
+/// An entry that its reader may see: only a [`Reader`] makes one, and views and
+/// figures are made of nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Visible<'e>(&'e Entry);
 
-/// How many entries there are of each.
-pub fn group<'a>(
-    run: &Run,
-    entries: impl IntoIterator<Item = &'a Entry>,
-    by: GroupBy,
-) -> BTreeMap<String, u64> {
-    let mut groups = BTreeMap::new();
-    for entry in entries {
-        let key = match by {
-            GroupBy::Workspace => entry
-                .workspace
-                .map_or("system".to_owned(), |id| id.to_string()),
-            GroupBy::Actor => run.actor_name(entry.actor).to_owned(),
-            GroupBy::EventType => entry.event.event_type().to_owned(),
-        };
-        *groups.entry(key).or_default() += 1;
+impl<'e> Visible<'e> {
+    pub fn entry(self) -> &'e Entry {
+        self.0
     }
-    groups
 }
 
-/// The sum of a numeric field of the body, where it is there.
-pub fn sum<'a>(entries: impl IntoIterator<Item = &'a Entry>, path: &str) -> u64 {
-    entries
-        .into_iter()
-        .filter_map(|entry| field(&body(&entry.event), path)?.as_u64())
-        .fold(0, u64::saturating_add)
-}
+impl Deref for Visible<'_> {
+    type Target = Entry;
 
-/// How many entries fall into each span of time, by the beginning of the span.
-pub fn timeline<'a>(
-    entries: impl IntoIterator<Item = &'a Entry>,
-    span_us: u64,
-) -> BTreeMap<Micros, u64> {
-    let span = i64::try_from(span_us.max(1)).unwrap_or(i64::MAX);
-    let mut spans = BTreeMap::new();
-    for entry in entries {
-        let begin = entry.time.0.div_euclid(span) * span;
-        *spans.entry(Micros(begin)).or_default() += 1;
+    fn deref(&self) -> &Entry {
+        self.0
     }
-    spans
+}
+
+/// Something that is learnt from entries, one by one and in their order.
+pub trait Fold: Sized {
+    fn push(&mut self, entry: Visible<'_>);
+
+    /// The same, of many at once.
+    fn over<'e>(mut self, entries: impl IntoIterator<Item = Visible<'e>>) -> Self {
+        for entry in entries {
+            self.push(entry);
+        }
+        self
+    }
 }

@@ -65,13 +65,21 @@ fn inboxes(stage: &mut Stage<'_>) {
     }
 }
 
-/// Questions about workspaces that have ended, but whether to salvage them.
+/// Questions about workspaces that have ended, but for those of a salvage.
 fn questions(stage: &mut Stage<'_>) {
     let run = stage.before();
     for (id, gate) in &run.gates {
         let about = gate.proposal.workspace();
-        let over = about.is_some_and(|id| run.open(id).is_none() && !run.merges.contains_key(&id));
-        if over && !matches!(gate.proposal, gate::Proposal::Salvage { .. }) {
+        let over = about.is_some_and(|id| run.open(id).is_none());
+        // What it left is still merged, and its conflicts are still settled.
+        let stands = match gate.proposal {
+            gate::Proposal::Salvage { .. } => true,
+            gate::Proposal::ConflictResolution { workspace, .. } => {
+                run.merges.contains_key(&workspace)
+            }
+            _ => false,
+        };
+        if over && !stands {
             gate::invalidate(stage, Some(*id));
         }
     }

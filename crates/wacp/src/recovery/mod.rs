@@ -1,9 +1,13 @@
-//! After a crash the trail says what is; this makes the run whole again.
+//! After a stop the trail says what is; this makes the run whole again.
 //!
 //! Five steps, in order: the entries are examined, the state is rebuilt from
 //! those that are sound, what was under way is taken up, timers stand again,
 //! and the clock goes on beyond the trail (WACP §10.2–10.4). Doing it twice
 //! changes nothing more than doing it once.
+//!
+//! The order `Recover` is the first of a run after any stop, clean or not. It
+//! leaves one entry, `recovery_completed`, or none where nothing was lost: no
+//! entry and no time.
 
 use std::sync::Arc;
 
@@ -22,11 +26,12 @@ use crate::{
     stage::{Decision, Stage},
     state::Run,
     workspace::{
-        LARGEST, is_long,
+        LARGEST, LONGEST_US, is_long,
         lifecycle::{State, is_allowed},
     },
 };
 
+pub mod downtime;
 mod finish;
 
 /// One unsound entry in so many is damage; more is a broken trail.
@@ -43,7 +48,7 @@ const LARGEST_GAP: u64 = 1 << 16;
 pub struct Rebuilt {
     pub run: Run,
     pub examined: u64,
-    /// Positions of entries that were set aside.
+    /// Which of the examined entries were set aside, counted from 0.
     pub quarantined: Vec<u64>,
 }
 
@@ -58,17 +63,25 @@ pub enum Halt {
     TooMuchDamage(u64, u64),
 }
 
-/// Steps 1 and 2: examines every entry and applies the sound ones.
+/// Steps 1 and 2: examines every entry of a trail and applies the sound ones.
 pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebuilt, Halt> {
+    resume(Run::default(), entries)
+}
+
+/// The same from a snapshot on: examines the entries after it.
+pub fn resume<'a>(
+    snapshot: Run,
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Result<Rebuilt, Halt> {
     let mut rebuilt = Rebuilt {
-        run: Run::default(),
+        run: snapshot,
         examined: 0,
         quarantined: Vec::new(),
     };
     for entry in entries {
         let at = rebuilt.examined;
         rebuilt.examined += 1;
-        if at == 0 && !is_beginning(entry) {
+        if rebuilt.run.setup.is_none() && !is_beginning(entry) {
             return Err(Halt::NoBeginning);
         }
         if names_lost(&rebuilt.run, entry) {
@@ -81,7 +94,7 @@ pub fn rebuild<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Rebui
         }
     }
     let damaged = rebuilt.quarantined.len() as u64;
-    if rebuilt.examined == 0 {
+    if rebuilt.run.setup.is_none() {
         return Err(Halt::NoBeginning);
     }
     if damaged > TOLERATED.max(rebuilt.examined / TOLERATED_IN) {
@@ -207,7 +220,8 @@ pub fn is_sound(run: &Run, entry: &Entry) -> bool {
     }
 }
 
-/// Steps 3 to 5: what was announced is done, what was under way goes on.
+/// Steps 3 to 5: what was announced is done, what was under way goes on, and
+/// the time that was lost does not count.
 pub fn recover(
     stage: &mut Stage<'_>,
     principal: Principal,
@@ -218,11 +232,7 @@ pub fn recover(
     runtime_only(stage, principal)?;
     let run = stage.before();
     let mut report = RecoveryCompleted {
-        downtime_us: downtime_us.min(LARGEST),
-        quarantined_entries: quarantined.min(LARGEST),
-        timers_reconstructed: run.deadlines.len() as u32,
-        trail_entries_examined: examined.min(LARGEST),
-        workspaces_recovered: run.open_count,
+        downtime_us: downtime_us.min(LONGEST_US),
         ..RecoveryCompleted::default()
     };
     for (id, owed) in &run.owed {
@@ -253,7 +263,16 @@ pub fn recover(
         envelope::drain(stage, to);
         report.envelopes_redelivered += stage.delivered() - before;
     }
-    stage.push(None, report);
+    // Where only time was lost, the entry names nothing else.
+    if !stage.is_empty() || quarantined > 0 {
+        report.quarantined_entries = quarantined.min(LARGEST);
+        report.timers_reconstructed = run.deadlines.len() as u32;
+        report.trail_entries_examined = examined.min(LARGEST);
+        report.workspaces_recovered = run.open_count;
+    }
+    if report != RecoveryCompleted::default() {
+        stage.push(None, report);
+    }
     Ok(())
 }
 

@@ -141,6 +141,16 @@ impl Taxonomy {
         }
     }
 
+    pub fn envelope_type_name(&self, kind: EnvelopeType) -> &str {
+        match kind {
+            EnvelopeType::Registered(at) => self
+                .envelope_types
+                .get(at as usize)
+                .map_or("?", |name| name),
+            base => base.base_name().unwrap_or("?"),
+        }
+    }
+
     pub fn has_envelope_type(&self, kind: EnvelopeType) -> bool {
         match kind {
             EnvelopeType::Registered(at) => (at as usize) < self.envelope_types.len(),

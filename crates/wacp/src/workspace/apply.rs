@@ -91,6 +91,8 @@ pub(crate) fn apply(run: &mut Run, entry: &Entry) {
         Event::WorkspaceOwnershipTransferred(e) => {
             if let Some(open) = run.open_mut(e.workspace) {
                 open.owner = Party::User(e.to_user);
+                let former = run.former_owners.entry(e.workspace).or_default();
+                former.push((entry.time, e.from_user));
             }
         }
         Event::WorkspaceReparented(e) => {
@@ -191,29 +193,34 @@ fn changed(run: &mut Run, e: &WorkspaceStateChanged, time: Micros) {
     if e.trigger == Trigger::MigrationSucceeded {
         migrated(run, id);
     }
-    reschedule(run, id, |open| {
-        if open.state.is_timed() {
-            open.timed_us += open.spent(time);
+    reschedule(run, id, |open| open.enter(e.to_state, time));
+    envelope::pause_or_resume(run, id, e.from_state, e.to_state, time);
+}
+
+impl Workspace {
+    /// Enters a state: the clocks of the old one are read.
+    pub(crate) fn enter(&mut self, to: State, time: Micros) {
+        if self.state.is_timed() {
+            self.timed_us += self.spent(time);
         }
-        if open.state.is_metered() {
-            open.wall_us = open.wall_time(time);
-            if let Some(meter) = &mut open.meter {
+        if self.state.is_metered() {
+            self.wall_us = self.wall_time(time);
+            if let Some(meter) = &mut self.meter {
                 let wall = super::budget::Dimension::WallTime as usize;
-                meter.own[wall] = open.wall_us;
-                meter.used[wall] = open.wall_us;
+                meter.own[wall] = self.wall_us;
+                meter.used[wall] = self.wall_us;
             }
         }
-        open.before = match e.to_state {
-            State::Suspended | State::Migrating => Some(open.state),
+        self.before = match to {
+            State::Suspended | State::Migrating => Some(self.state),
             _ => None,
         };
-        if e.to_state == State::Integrating {
-            open.grace = None;
+        if to == State::Integrating {
+            self.grace = None;
         }
-        open.state = e.to_state;
-        open.since = time;
-    });
-    envelope::pause_or_resume(run, id, e.from_state, e.to_state, time);
+        self.state = to;
+        self.since = time;
+    }
 }
 
 /// The new agent is in the place of the old one.

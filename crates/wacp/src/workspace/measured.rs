@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::budget::Usage;
 use crate::{
     command::{Command, Order, Principal},
@@ -14,7 +16,7 @@ use crate::{
 };
 
 /// Reported totals by workspace, kept beside the run they are about.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured(BTreeMap<WorkspaceId, Usage>);
 
 impl Measured {

@@ -6,5 +6,7 @@ mod every;
 mod highway;
 mod losses;
 mod orders;
+mod past;
 mod recovering;
+mod wire;
 mod world;

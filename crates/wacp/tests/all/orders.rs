@@ -104,7 +104,7 @@ pub fn meter(workspace: WorkspaceId, tokens: u64) -> Command {
 
 pub fn recover() -> Command {
     Command::Recover {
-        downtime_us: 5,
+        downtime_us: 0,
         examined: 9,
         quarantined: 0,
     }

@@ -12,9 +12,10 @@ use wacp::{
     id::{Party, WorkspaceId},
     integration::{Acceptance, Strategy},
     query::{
-        self, Filter, GroupBy, Reading,
+        Filter, Fold, Reader,
         access::{self, Scope},
-        views,
+        figures::{GroupBy, Groups, Sum, Timeline},
+        views::{self, HighwayActivity, KnownFields, Messages, Moment, Overview},
     },
     recovery::{Halt, rebuild},
     role::EnvelopeType,
@@ -38,17 +39,13 @@ fn busy() -> World {
     world
 }
 
-fn recover(world: &mut World) -> RecoveryCompleted {
+fn recover(world: &mut World, downtime_us: u64) -> Vec<Entry> {
     let command = Command::Recover {
-        downtime_us: 5,
+        downtime_us,
         examined: 9,
         quarantined: 0,
     };
-    let entries = world.ok(Principal::Runtime, command);
-    match &entries.last().unwrap().event {
-        Event::RecoveryCompleted(report) => report.clone(),
-        other => panic!("{other:?}"),
-    }
+    world.ok(Principal::Runtime, command)
 }
 
 #[test]
@@ -124,23 +121,26 @@ fn a_crash_at_any_point_is_recovered_and_recovering_twice_changes_nothing_more()
         if world.run.setup.is_none() {
             continue;
         }
-        recover(&mut world);
+        recover(&mut world, 5);
         assert!(world.run.owed.is_empty(), "cut at {cut}");
         assert!(world.run.queued_signals.is_empty(), "cut at {cut}");
-        let mut before = world.run.clone();
-        let second = recover(&mut world);
-        assert_eq!(
-            (
-                second.signals_requeued,
-                second.envelopes_redelivered,
-                second.workspaces_failed
-            ),
-            (0, 0, 0)
-        );
-        before.clock = world.run.clock;
-        before.entries = world.run.entries;
+        let before = world.run.clone();
+        assert_eq!(recover(&mut world, 0), [], "cut at {cut}");
         assert!(before == world.run, "cut at {cut}");
     }
+}
+
+#[test]
+fn where_only_time_was_lost_recovery_names_the_downtime_and_nothing_else() {
+    let mut world = busy();
+    assert_eq!(recover(&mut world, 0), []);
+    let entries = recover(&mut world, 5);
+    let told = RecoveryCompleted {
+        downtime_us: 5,
+        ..RecoveryCompleted::default()
+    };
+    assert_eq!(World::types(&entries), ["recovery_completed"]);
+    assert_eq!(entries[0].event, told.into());
 }
 
 #[test]
@@ -216,7 +216,8 @@ fn only_finished_workspaces_are_compacted_and_what_matters_stays() {
 fn the_trail_answers_by_every_dimension_and_all_conditions_hold_together() {
     let world = busy();
     let all = Scope::All;
-    let count = |filter: Filter| query::select(&world.run, &world.entries, &filter, &all).count();
+    let reader = Reader::new(&world.run, &all);
+    let count = |filter: Filter| reader.select(&filter, &world.entries).count();
     let total = world.entries.len();
     assert_eq!(count(Filter::default()), total);
     let id = WorkspaceId(1);
@@ -283,13 +284,15 @@ fn the_trail_answers_by_every_dimension_and_all_conditions_hold_together() {
         world.count("envelope_created")
     );
     assert_eq!(count(field("no.such", 1.into())), 0);
-    let groups = query::group(&world.run, &world.entries, GroupBy::EventType);
+    let read = || reader.read(&world.entries);
+    let group = |by| Groups::new(&reader, by).over(read()).counts;
+    let groups = group(GroupBy::EventType);
     assert_eq!(groups.values().sum::<u64>(), total as u64);
     assert_eq!(groups["workspace_created"], 5);
-    assert!(query::group(&world.run, &world.entries, GroupBy::Actor)["system"] > 0);
-    assert!(query::group(&world.run, &world.entries, GroupBy::Workspace).contains_key("w1"));
-    assert!(query::sum(&world.entries, "payload.bytes") > 0);
-    let spans = query::timeline(&world.entries, 60_000_000);
+    assert!(group(GroupBy::Actor)["system"] > 0);
+    assert!(group(GroupBy::Workspace).contains_key("w1"));
+    assert!(Sum::of("payload.bytes").over(read()).total > 0);
+    let spans = Timeline::every(60_000_000).over(read()).counts;
     assert_eq!(spans.values().sum::<u64>(), total as u64);
 }
 
@@ -303,10 +306,8 @@ fn a_reader_outside_its_scope_gets_nothing_and_that_is_recorded() {
         workspace: Some(other),
         ..Filter::default()
     };
-    assert_eq!(
-        query::select(&world.run, &world.entries, &filter, &scope).count(),
-        0
-    );
+    let reader = Reader::new(&world.run, &scope);
+    assert_eq!(reader.select(&filter, &world.entries).count(), 0);
     world.ok(
         agent,
         Command::ReadTrail {
@@ -386,42 +387,48 @@ fn a_payload_is_read_by_sender_receiver_coordinator_and_people_who_see_them() {
 fn the_five_views_show_a_run() {
     let world = busy();
     let all = Scope::All;
-    let reading = Reading::new(&world.run, &world.entries, &all);
-    let overview = views::overview(&reading);
+    let reader = Reader::new(&world.run, &all);
+    let read = || reader.read(&world.entries);
+    let overview = Overview::of(&reader).over(read());
     assert_eq!(overview.workspaces[&State::Closed], 1);
     assert_eq!(overview.workspaces[&State::Failed], 1);
     assert_eq!(overview.entries, world.entries.len() as u64);
-    let moments = views::workspace_timeline(&reading, WorkspaceId(1));
-    let changes: Vec<State> = moments
-        .iter()
-        .filter_map(|m| m.change.map(|(_, to, _)| to))
+    let local = read().filter(|entry| entry.workspace == Some(WorkspaceId(1)));
+    let changes: Vec<State> = local
+        .filter_map(|entry| Moment::of(&entry).change.map(|(_, to, _)| to))
         .collect();
     assert_eq!(changes, [State::Active, State::Integrating]);
-    let flow = views::message_flow(&reading);
+    let flow = Messages::at_most(99).over(read()).messages;
     assert_eq!(flow.len(), world.count("envelope_created"));
     assert!(
         flow.iter()
             .all(|message| message.delivered.is_some() && message.acknowledged.is_some())
     );
-    let activity = views::highway_activity(&reading);
+    let page = Messages::at_most(2).over(read());
+    assert!(page.is_over() && page.messages == flow[..2]);
+    let activity = HighwayActivity::default().over(read());
     assert_eq!((activity.injections, activity.gates.len()), (0, 0));
     let mut other = busy();
-    let same = views::compare(&reading, &Reading::new(&other.run, &other.entries, &all));
-    assert_eq!(same.parted_at, None);
+    let compared = |other: &World| {
+        let second = Reader::new(&other.run, &all);
+        views::compare((reader, read()), (second, second.read(&other.entries)))
+    };
+    assert_eq!(compared(&other).parted_at, None);
     let bob = other.bob;
     let wish = NewEnvelope::to(ROOT, EnvelopeType::Directive, Content::markdown("x"));
     other.ok(Principal::User(bob), Command::Inject(Box::new(wish)));
-    let compared = views::compare(&reading, &Reading::new(&other.run, &other.entries, &all));
-    assert_eq!(compared.parted_at, Some(world.entries.len() as u64));
-    assert_eq!(compared.event_types["human_injection"], (0, 1));
-    assert_eq!(
-        views::highway_activity(&Reading::new(&other.run, &other.entries, &all)).acts[&bob],
-        1
-    );
-    assert!(views::known_fields(&reading).contains("to_state"));
-    let (workspace, _, found) = views::find_artifact(&reading, wacp::id::ArtifactId(0)).unwrap();
+    let apart = compared(&other);
+    assert_eq!(apart.parted_at, Some(world.entries.len() as u64));
+    assert_eq!(apart.event_types["human_injection"], (0, 1));
+    let second = Reader::new(&other.run, &all);
+    let activity = HighwayActivity::default().over(second.read(&other.entries));
+    assert_eq!(activity.acts[&bob], 1);
+    let fields = KnownFields::default().over(read()).0;
+    assert!(fields.contains("to_state"));
+    let artifact = |number| read().find_map(|e| views::artifact(e, wacp::id::ArtifactId(number)));
+    let (workspace, _, found) = artifact(0).unwrap();
     assert_eq!((workspace, &*found.resource), (WorkspaceId(1), "src/a"));
-    assert!(views::find_artifact(&reading, wacp::id::ArtifactId(99)).is_none());
+    assert!(artifact(99).is_none());
 }
 
 #[test]
@@ -515,9 +522,10 @@ fn handed_over(later: i64) -> World {
 fn the_same_orders_at_another_hour_are_the_same_run() {
     let (early, late) = (handed_over(0), handed_over(3_600 * SECOND));
     let all = Scope::All;
+    let (first, second) = (Reader::new(&early.run, &all), Reader::new(&late.run, &all));
     let compared = views::compare(
-        &Reading::new(&early.run, &early.entries, &all),
-        &Reading::new(&late.run, &late.entries, &all),
+        (first, first.read(&early.entries)),
+        (second, second.read(&late.entries)),
     );
     assert_eq!(compared.parted_at, None);
 }
@@ -528,10 +536,9 @@ fn a_question_that_was_handed_over_shows_what_the_coordinator_decided() {
     let gate = *world.run.escalated_gates.keys().next().unwrap();
     let line = |world: &World| {
         let all = Scope::All;
-        let reading = Reading::new(&world.run, &world.entries, &all);
-        let (_, answer, by) = views::highway_activity(&reading).gates[&gate]
-            .answered
-            .unwrap();
+        let read = Reader::new(&world.run, &all).read(&world.entries);
+        let activity = HighwayActivity::default().over(read);
+        let (_, answer, by) = activity.gates[&gate].answered.unwrap();
         (answer, by)
     };
     let nobody = views::AnsweredBy::Resolver(Resolver::Fallback);
@@ -554,10 +561,14 @@ fn a_view_shows_its_reader_their_part_and_no_more() {
     });
     let seen = |principal| {
         let scope = access::scope(&world.run, principal);
-        let reading = Reading::new(&world.run, &world.entries, &scope);
-        let view = views::overview(&reading);
-        let moments = views::workspace_timeline(&reading, other);
-        (view.workspaces.values().sum::<u32>(), moments.len())
+        let reader = Reader::new(&world.run, &scope);
+        let view = Overview::of(&reader);
+        let local = Filter {
+            workspace: Some(other),
+            ..Filter::default()
+        };
+        let moments = reader.select(&local, &world.entries).count();
+        (view.workspaces.values().sum::<u32>(), moments)
     };
     let slots = world.run.workspaces.len() as u32;
     assert_eq!(seen(Principal::Coordinator).0, slots);
@@ -589,11 +600,13 @@ fn what_was_turned_away_is_on_the_flow_and_what_was_measured_is_compared() {
     world.ok(Principal::Meter, Command::MeterUsage { workspace, totals });
     world.emit(id, SignalType::Failed);
     let all = Scope::All;
-    let reading = Reading::new(&world.run, &world.entries, &all);
-    let flow = views::message_flow(&reading);
+    let reader = Reader::new(&world.run, &all);
+    let read = || reader.read(&world.entries);
+    let flow = Messages::at_most(99).over(read()).messages;
     let refused: Vec<_> = flow.iter().filter(|message| message.refused).collect();
     assert_eq!((refused.len(), refused[0].envelope), (1, None));
-    assert_eq!(views::compare(&reading, &reading).tokens, (500, 500));
+    let compared = views::compare((reader, read()), (reader, read()));
+    assert_eq!(compared.tokens, (500, 500));
 }
 
 #[test]

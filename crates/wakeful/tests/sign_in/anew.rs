@@ -324,3 +324,22 @@ async fn a_sign_in_that_is_on_its_way_with_the_old_password_does_not_outlive_it(
         passwords.swap(0, 1);
     }
 }
+
+#[tokio::test]
+async fn after_a_restore_without_keys_a_link_leads_to_a_new_password() {
+    let (mut house, _) = House::start().await;
+    give_password(&house, "ann", None).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let backup = elsewhere.path().join("backup.db");
+    house.json(&["backup", backup.to_str().unwrap()]);
+    house.stop();
+
+    let mut restored = House::empty();
+    restored.json(&["restore", backup.to_str().unwrap()]);
+    restored.serve().await;
+    give_password(&restored, "ann", None).await;
+    let door = open_session(&restored).await;
+    let made = mint(&door, "/api/v1/me/token", json!({ "password": PASSWORD })).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    restored.verify();
+}

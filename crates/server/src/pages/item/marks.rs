@@ -13,7 +13,7 @@ use trail::Micros;
 use crate::{
     App, Problem,
     auth::Asks as _,
-    pages::{form::SignedForm, inbox::SNOOZED, layout::token, session::Signed},
+    pages::{form::SignedForm, layout::token, session::Signed},
     path::{Path, item_id},
 };
 
@@ -45,8 +45,9 @@ pub async fn is_snoozed(
     now: Micros,
 ) -> Result<bool, Problem> {
     let store = &app.shared().store;
-    let snoozed = store.snoozed(&signed.user.name, now, SNOOZED).await?;
-    Ok(snoozed.contains_key(&item.number()))
+    Ok(store
+        .is_snoozed(&signed.user.name, item.number(), now)
+        .await?)
 }
 
 pub fn put_aside(signed: &Signed, item: &Item, aside: bool) -> Markup {

@@ -35,6 +35,11 @@ pub fn write(transaction: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<(
                 .execute(params![name, *delivery as i64])?,
         };
     }
+    for (name, now) in &batch.over {
+        transaction
+            .prepare_cached("DELETE FROM snoozed WHERE name = ?1 AND until <= ?2")?
+            .execute(params![name, now.0])?;
+    }
     for (name, delivery) in &batch.seen {
         transaction
             .prepare_cached(

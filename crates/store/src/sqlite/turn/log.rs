@@ -52,12 +52,7 @@ fn whole_stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
         "the end of stream {} is not its last entry; run `wakeful trail rebuild`",
         found.name
     );
-    let kind = rusqlite::types::Type::Blob;
-    Err(rusqlite::Error::FromSqlConversionFailure(
-        3,
-        kind,
-        what.into(),
-    ))
+    Err(records::damaged(what))
 }
 
 fn stream(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
