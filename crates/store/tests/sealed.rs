@@ -269,21 +269,24 @@ fn answered(number: u64) -> DeliveryRow {
 
 #[tokio::test]
 async fn a_row_with_a_code_that_nobody_knows_is_named_and_not_given() {
+    type Change = fn(&mut DeliveryRow);
+    fn hold(channel: u8, status: u8) -> HoldRow {
+        HoldRow {
+            by: "ann".to_owned(),
+            channel,
+            status,
+            until: Micros(9),
+        }
+    }
     let directory = tempfile::tempdir().unwrap();
     let store = open(&directory.path().into(), &seal()).await.unwrap();
-    let hold = |channel, status| HoldRow {
-        by: "ann".to_owned(),
-        channel,
-        status,
-        until: Micros(9),
-    };
-    let strange: [(&str, &dyn Fn(&mut DeliveryRow)); 6] = [
-        ("kind", &|row| row.kind = 4),
-        ("status", &|row| row.status = 4),
-        ("status", &|row| row.status = 0),
-        ("details_format", &|row| row.details_format = Some(4)),
-        ("hold_channel", &|row| row.hold = Some(hold(3, 1))),
-        ("hold_status", &|row| row.hold = Some(hold(0, 0))),
+    let strange: [(&str, Change); 6] = [
+        ("kind", |row| row.kind = 4),
+        ("status", |row| row.status = 4),
+        ("status", |row| row.status = 0),
+        ("details_format", |row| row.details_format = Some(4)),
+        ("hold_channel", |row| row.hold = Some(hold(3, 1))),
+        ("hold_status", |row| row.hold = Some(hold(0, 0))),
     ];
     let mut batch = Batch::default();
     batch.wake.new_deliveries.push(answered(1));
