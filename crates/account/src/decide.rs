@@ -22,7 +22,8 @@ const RESERVED: [&str; 11] = [
 /// This state is held whole in memory, so each kind of thing has a limit.
 const MAX_USERS: usize = 10_000;
 pub(crate) const MAX_AGENTS: usize = 100_000;
-const MAX_KEYS: usize = 200_000;
+/// Of those that work.
+pub(crate) const MAX_KEYS: usize = 200_000;
 const MAX_ALLOW_RULES: usize = 1_000;
 const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=36_500;
 
@@ -103,7 +104,7 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
         Command::SuspendUser { name } => set_state(state, name, UserState::Suspended),
         Command::ResumeUser { name } => set_state(state, name, UserState::Active),
         Command::DeactivateUser { name } => set_state(state, name, UserState::Deactivated),
-        Command::CreateKey(new) => create_key(state, new),
+        Command::CreateKey(new) => create_key(state, new, now),
         Command::RevokeKey { key_id } => {
             let key = key(state, key_id)?;
             let event = KeyRevoked {
@@ -122,7 +123,7 @@ pub fn decide(state: &State, command: &Command, now: Micros) -> Result<Vec<Event
             if !old.is_active(now) {
                 return Err(Rejection::KeyRevoked(key_id.clone()));
             }
-            room(state.keys.len(), MAX_KEYS, "keys")?;
+            room_for_key(state, now)?;
             let owner = owner_of(state, old);
             let created = KeyCreated {
                 agent_id: old.agent_id.clone(),
@@ -237,6 +238,14 @@ pub(crate) fn room(used: usize, max: usize, what: &'static str) -> Result<(), Re
     }
 }
 
+/// Keys that no longer work take no room: they are few, and nobody can remove them.
+fn room_for_key(state: &State, now: Micros) -> Result<(), Rejection> {
+    match state.keys.len() < MAX_KEYS {
+        true => Ok(()),
+        false => room(state.active_keys(now), MAX_KEYS, "keys"),
+    }
+}
+
 fn check_name(name: &str) -> Result<(), Rejection> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -312,7 +321,7 @@ fn check_rate(rate: Option<Rate>) -> Result<(), Rejection> {
     }
 }
 
-fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
+fn create_key(state: &State, new: &NewKey, now: Micros) -> Result<Vec<Event>, Rejection> {
     check_rate(new.rate)?;
     check_agent_id(&new.agent_id, "agent_id")?;
     new.orchestrates
@@ -325,7 +334,7 @@ fn create_key(state: &State, new: &NewKey) -> Result<Vec<Event>, Rejection> {
             max: ORCHESTRATED_AGENTS,
         });
     }
-    room(state.keys.len(), MAX_KEYS, "keys")?;
+    room_for_key(state, now)?;
     let mut events = Vec::new();
     let owner = match state.agents.get(&new.agent_id) {
         Some(agent) => agent.owner.clone(),

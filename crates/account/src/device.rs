@@ -92,7 +92,7 @@ pub fn remove(
         Some(owner) => own(state, agent_id, owner)?,
         None => agent(state, agent_id)?,
     };
-    let mut keys = state.keys.values().filter(|key| key.agent_id == agent_id);
+    let mut keys = state.keys_of(agent_id);
     let (agent_id, owner) = (agent_id.to_owned(), agent.owner.clone());
     match keys.next() {
         None => Ok(vec![AgentRemoved { agent_id, owner }.into()]),
@@ -146,7 +146,9 @@ mod tests {
 
     fn apply(state: &mut State, command: &Command) -> Result<Vec<&'static str>, Rejection> {
         let events = decide(state, command, NOW)?;
-        events.iter().for_each(|event| state.apply(event, NOW));
+        for event in &events {
+            state.apply(event, NOW);
+        }
         Ok(events.iter().map(Event::event_type).collect())
     }
 

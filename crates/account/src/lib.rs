@@ -25,4 +25,4 @@ pub use event::Event;
 pub use rejection::Rejection;
 pub use reviewer::{Denied, Owner, Presented, Reviewer};
 pub use sign_in::{Link, NewSession, Session};
-pub use state::{Agent, AllowRule, Key, Role, State, Token, User, UserState};
+pub use state::{Agent, AllowRule, ENDED_KEYS, Gone, Key, Role, State, Token, User, UserState};

@@ -199,7 +199,9 @@ mod tests {
 
     fn run(state: &mut State, command: Command, now: Micros) -> Result<usize, Rejection> {
         let events = decide(state, &command, now)?;
-        events.iter().for_each(|event| state.apply(event, now));
+        for event in &events {
+            state.apply(event, now);
+        }
         Ok(events.len())
     }
 

@@ -106,6 +106,19 @@ pub struct AllowRule {
     pub created_at: Micros,
 }
 
+/// What an event takes away beside what it names, by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A newer one was issued.
+    Token(String),
+    /// Enough newer ones of the same agent no longer work either.
+    Key(String),
+}
+
+/// Keys of an agent that no longer work and are kept to be shown. With more than
+/// none, an agent that ever had a key still has one, and so is not removed.
+pub const ENDED_KEYS: usize = 10;
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -128,6 +141,8 @@ pub struct State {
     token_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
     key_by_hash: BTreeMap<SecretHash, String>,
+    #[serde(skip)]
+    keys_by_agent: BTreeMap<String, BTreeSet<String>>,
     #[serde(skip)]
     device_by_hash: BTreeMap<SecretHash, String>,
     #[serde(skip)]
@@ -156,6 +171,51 @@ impl State {
         self.keys
             .get(self.key_by_hash.get(hash)?)
             .filter(|key| key.is_active(now))
+    }
+
+    /// The keys of an agent, whether they work or not.
+    pub fn keys_of(&self, agent_id: &str) -> impl Iterator<Item = &Key> {
+        let ids = self.keys_by_agent.get(agent_id).into_iter().flatten();
+        ids.filter_map(|key_id| self.keys.get(key_id))
+    }
+
+    /// The keys that work.
+    pub fn active_keys(&self, now: Micros) -> usize {
+        let keys = self.keys.values();
+        keys.filter(|key| key.is_active(now)).count()
+    }
+
+    /// Forgets an agent's keys that no longer work, but for those that ended last.
+    /// It goes by the time of an event, so that a replay forgets the same.
+    fn forget_ended_keys(&mut self, agent_id: &str, at: Micros) -> Vec<Gone> {
+        let ended = self.keys_of(agent_id).filter(|key| !key.is_active(at));
+        let ended = ended.map(|key| (key.revoked_at.or(key.expires_at), key.key_id.clone()));
+        let mut ended: Vec<(Option<Micros>, String)> = ended.collect();
+        ended.sort_unstable();
+        ended.truncate(ended.len().saturating_sub(ENDED_KEYS));
+        let ended = ended.into_iter().map(|(_, key_id)| key_id);
+        ended
+            .filter(|key_id| self.forget_key(key_id))
+            .map(Gone::Key)
+            .collect()
+    }
+
+    fn note_key(&mut self, key: Key) {
+        self.key_by_hash.insert(key.hash.0, key.key_id.clone());
+        let own = self.keys_by_agent.entry(key.agent_id.clone());
+        own.or_default().insert(key.key_id.clone());
+        self.keys.insert(key.key_id.clone(), key);
+    }
+
+    fn forget_key(&mut self, key_id: &str) -> bool {
+        let Some(key) = self.keys.remove(key_id) else {
+            return false;
+        };
+        self.key_by_hash.remove(&key.hash.0);
+        if let Some(own) = self.keys_by_agent.get_mut(&key.agent_id) {
+            own.remove(key_id);
+        }
+        true
     }
 
     /// The device whose token hashes to this, if its owner is active.
@@ -266,6 +326,11 @@ impl State {
             .values()
             .map(|key| (key.hash.0, key.key_id.clone()))
             .collect();
+        self.keys_by_agent.clear();
+        for key in self.keys.values() {
+            let own = self.keys_by_agent.entry(key.agent_id.clone());
+            own.or_default().insert(key.key_id.clone());
+        }
         let devices: Vec<(String, Device)> = self
             .agents
             .values_mut()
@@ -278,7 +343,10 @@ impl State {
         }
     }
 
-    pub fn apply(&mut self, event: &Event, at: Micros) {
+    /// Changes what the event says; gives what is gone with it though it names
+    /// something else.
+    pub fn apply(&mut self, event: &Event, at: Micros) -> Vec<Gone> {
+        let mut gone = Vec::new();
         match event.clone() {
             Event::UserCreated(e) => {
                 let user = User {
@@ -306,6 +374,7 @@ impl State {
                 for token_id in old {
                     if let Some(token) = self.tokens.remove(&token_id) {
                         self.token_by_hash.remove(&token.hash.0);
+                        gone.push(Gone::Token(token_id));
                     }
                 }
                 self.token_by_hash.insert(e.hash.0, e.token_id.clone());
@@ -370,8 +439,8 @@ impl State {
             }
             Event::DeviceTokenRevoked(e) => self.forget_device(&e.agent_id),
             Event::KeyCreated(e) => {
-                self.key_by_hash.insert(e.hash.0, e.key_id.clone());
-                let key = Key {
+                let agent_id = e.agent_id.clone();
+                self.note_key(Key {
                     key_id: e.key_id,
                     agent_id: e.agent_id,
                     hash: e.hash,
@@ -382,17 +451,21 @@ impl State {
                     created_at: at,
                     expires_at: None,
                     revoked_at: None,
-                };
-                self.keys.insert(key.key_id.clone(), key);
+                });
+                gone = self.forget_ended_keys(&agent_id, at);
             }
             Event::KeyExpirySet(e) => {
                 if let Some(key) = self.keys.get_mut(&e.key_id) {
                     key.expires_at = Some(e.expires_at);
+                    let agent_id = key.agent_id.clone();
+                    gone = self.forget_ended_keys(&agent_id, at);
                 }
             }
             Event::KeyRevoked(e) => {
                 if let Some(key) = self.keys.get_mut(&e.key_id) {
                     key.revoked_at = Some(at);
+                    let agent_id = key.agent_id.clone();
+                    gone = self.forget_ended_keys(&agent_id, at);
                 }
             }
             Event::WebhookAllowed(e) => {
@@ -434,6 +507,7 @@ impl State {
             | Event::RelaysCounted(_)
             | Event::WebhookSecretSet(_) => {}
         }
+        gone
     }
 }
 
@@ -496,6 +570,115 @@ mod tests {
             let found = accounts.allow_rule(&callback);
             let found = found.map(|rule| rule.pattern.to_string());
             assert_eq!(found.as_deref(), expected, "{url}");
+        }
+    }
+
+    fn key_created(key_id: &str) -> Event {
+        crate::event::KeyCreated {
+            agent_id: "crew".to_owned(),
+            hash: Hash(crate::secret::hash(key_id)),
+            key_id: key_id.to_owned(),
+            orchestrates: Vec::new(),
+            owner: "ann".to_owned(),
+            rate: KeyKind::Live.rate(),
+            test: false,
+            usual_rate: None,
+        }
+        .into()
+    }
+
+    fn key_revoked(key_id: &str) -> Event {
+        let (key_id, owner) = (key_id.to_owned(), "ann".to_owned());
+        crate::event::KeyRevoked { key_id, owner }.into()
+    }
+
+    #[test]
+    fn of_an_agents_keys_that_no_longer_work_those_that_ended_last_are_kept() {
+        let mut state = State::default();
+        state.apply(&key_created("works"), Micros(1));
+        state.apply(&key_created("expires"), Micros(2));
+        let expiry = crate::event::KeyExpirySet {
+            expires_at: Micros(50),
+            key_id: "expires".to_owned(),
+            owner: "ann".to_owned(),
+        };
+        state.apply(&expiry.into(), Micros(3));
+        let mut gone = Vec::new();
+        for number in 0..ENDED_KEYS + 4 {
+            let key_id = format!("key_{number:02}");
+            let at = Micros(10 + number as i64);
+            gone.extend(state.apply(&key_created(&key_id), at));
+            gone.extend(state.apply(&key_revoked(&key_id), at));
+        }
+        let forgotten = ["key_00", "key_01", "key_02", "key_03"];
+        let expected = forgotten.map(|key_id| Gone::Key(key_id.to_owned()));
+        assert_eq!(gone, expected);
+        assert_eq!(state.keys.len(), ENDED_KEYS + 2, "and those that work");
+        assert_eq!(state.keys_of("crew").count(), ENDED_KEYS + 2);
+        let mut read = state.clone();
+        read.reindex();
+        assert_eq!(read, state);
+        // One whose time is over counts from the next change on.
+        let gone = state.apply(&key_revoked("works"), Micros(60));
+        let expected = ["key_04", "key_05"].map(|key_id| Gone::Key(key_id.to_owned()));
+        assert_eq!(gone, expected);
+        assert!(state.keys.contains_key("expires") && state.keys.contains_key("works"));
+        // To revoke again changes nothing; what was forgotten is unknown.
+        let revoke = |key_id: &str| crate::Command::RevokeKey {
+            key_id: key_id.to_owned(),
+        };
+        let now = Micros(70);
+        assert_eq!(crate::decide(&state, &revoke("works"), now), Ok(Vec::new()));
+        let unknown = crate::Rejection::NoSuchKey("key_00".to_owned());
+        assert_eq!(crate::decide(&state, &revoke("key_00"), now), Err(unknown));
+        assert_eq!(state.apply(&key_revoked("key_00"), now), []);
+    }
+
+    #[test]
+    fn keys_that_no_longer_work_take_no_room() {
+        let mut state = State::default();
+        state.apply(&key_created("key"), Micros(1));
+        let owner = crate::event::UserCreated {
+            name: "ann".to_owned(),
+            role: Role::Owner,
+        };
+        state.apply(&owner.into(), Micros(1));
+        let key = state.keys["key"].clone();
+        for number in 0..crate::decide::MAX_KEYS {
+            let (key_id, agent_id) = (format!("key_{number}"), format!("agent {}", number / 10));
+            let key = Key {
+                key_id: key_id.clone(),
+                agent_id,
+                revoked_at: Some(Micros(1)),
+                ..key.clone()
+            };
+            state.keys.insert(key_id, key);
+        }
+        let create = crate::Command::CreateKey(crate::command::NewKey {
+            agent_id: "crew".to_owned(),
+            owner: None,
+            key_id: "new".to_owned(),
+            hash: [1; 32],
+            test: false,
+            orchestrates: Vec::new(),
+            rate: None,
+        });
+        let rotate = crate::Command::RotateKey {
+            key_id: "key".to_owned(),
+            new_key_id: "new".to_owned(),
+            new_hash: [1; 32],
+            old_expires_at: Micros(9),
+        };
+        for command in [&create, &rotate] {
+            assert!(crate::decide(&state, command, Micros(2)).is_ok());
+        }
+        for key in state.keys.values_mut() {
+            key.revoked_at = None;
+        }
+        for command in [&create, &rotate] {
+            let refused = crate::decide(&state, command, Micros(2));
+            let (what, max) = ("keys", crate::decide::MAX_KEYS);
+            assert_eq!(refused, Err(crate::Rejection::TooMany { what, max }));
         }
     }
 }

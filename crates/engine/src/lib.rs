@@ -192,6 +192,9 @@ pub enum CommitFault {
     Store(#[from] store::Error),
     #[error("the batch could not be sealed")]
     Unsealed,
+    /// A mistake of ours: a command does not say all that it reads.
+    #[error("{0} was read and had not been asked for")]
+    Forgotten(&'static str),
     #[error("the state could not be loaded: {0}")]
     Load(#[from] StartFault),
     /// What another process has written cannot follow what this one knows.

@@ -104,7 +104,7 @@ impl Writer {
     pub async fn open(shared: Arc<Shared>, now: Instant) -> Result<Writer, StartFault> {
         reached::check(shared.store.as_ref(), shared.keys.log.verifier()).await?;
         match shared.store.is_rebuilding().await? {
-            // Rows of an older version carried no codes: the trail decides.
+            // Rows of an older version may be others than a replay makes now.
             true if shared.store.was_migrated() => {
                 tracing::info!("the views are made anew from the trail, once");
                 rebuild::rebuild(shared.store.as_ref(), &|_, _| {}).await?;
@@ -442,6 +442,9 @@ impl Writer {
             .into_iter()
             .map(|command| decide::decide(&mut stage, command))
             .collect();
+        if let Some(what) = stage.forgotten() {
+            return Err(CommitFault::Forgotten(what));
+        }
         if replies.contains(&Err(Refusal::Unavailable)) {
             return Err(CommitFault::Unsealed);
         }

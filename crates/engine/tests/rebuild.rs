@@ -415,3 +415,44 @@ async fn views_rebuilt_from_the_trail_equal_the_live_ones_after_any_history() {
         );
     }
 }
+
+/// What the tables say of keys.
+fn key_rows(place: &Place) -> i64 {
+    let database = rusqlite::Connection::open(place.directory.path().join("wakeful.db")).unwrap();
+    let count = "SELECT count(*) FROM accounts WHERE kind = 'key'";
+    database.query_row(count, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn keys_that_no_longer_work_leave_the_tables_and_older_data_are_made_anew_once() {
+    let place = Place::new();
+    let engine = place.start().await;
+    let _ = engine
+        .submit(create_user("ann", account::Role::Owner))
+        .await;
+    for number in 0..account::ENDED_KEYS + 3 {
+        let key_id = format!("key_{number:02}");
+        let made = engine.submit(create_key("alpha", &key_id, false)).await;
+        assert_eq!(made, Ok(Reply::Done));
+        let revoke = administer(account::Command::RevokeKey { key_id });
+        assert_eq!(engine.submit(revoke).await, Ok(Reply::Done));
+    }
+    let kept = account::ENDED_KEYS as i64;
+    place.stop_and_compare(engine, "keys were revoked").await;
+    assert_eq!(key_rows(&place), kept);
+
+    // The version before kept them all.
+    let database = rusqlite::Connection::open(place.directory.path().join("wakeful.db")).unwrap();
+    let older = "INSERT INTO accounts SELECT kind, 'key_00', body, mac FROM accounts
+            WHERE kind = 'key' AND id = 'key_12';
+        PRAGMA user_version = 8;";
+    database.execute_batch(older).unwrap();
+    drop(database);
+    assert_eq!(key_rows(&place), kept + 1);
+    let engine = place.start().await;
+    assert_eq!(engine.shared().accounts().keys.len() as i64, kept);
+    place
+        .stop_and_compare(engine, "older data were opened")
+        .await;
+    assert_eq!(key_rows(&place), kept);
+}

@@ -20,13 +20,13 @@ trail::registry! {
     }
 }
 
-/// Through which surface a person acted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Channel {
-    Api,
-    Page,
-    Terminal,
+trail::closed! {
+    /// Through which surface a person acted.
+    Channel {
+        Api = "api",
+        Page = "page",
+        Terminal = "terminal",
+    }
 }
 
 /// A person answered and may still take it back; the texts are parts of this entry.

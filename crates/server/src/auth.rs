@@ -124,7 +124,7 @@ pub struct TokenHolder {
 
 /// Someone who may have devices of their own: an owner or a reviewer.
 #[derive(Clone, Debug)]
-pub struct Keeper(pub Reviewer);
+pub struct Keeper(Reviewer);
 
 /// Someone who may take an agent away: its owner, whose it is must still be
 /// looked at, or who administers.
@@ -495,6 +495,10 @@ impl Keeper {
     fn of(app: &App, presented: Presented, what: String) -> Result<Keeper, Problem> {
         let detail = "A viewer reads and has no devices. Ask an owner for the role reviewer.";
         reviewer(app, presented, what, detail).map(Keeper)
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.name()
     }
 }
 

@@ -149,8 +149,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Marks the views as whole again. Removes parts that were erased and have come
     /// back; returns how many.
     async fn end_rebuild(&self) -> Result<u64>;
-    /// Whether opening it brought rows of an older version to this one, which
-    /// nobody can vouch for.
+    /// Whether opening it brought it from an older version to this one. If it is also
+    /// rebuilding, a step asked for that: nobody can vouch for the rows as they were,
+    /// or a replay makes others.
     fn was_migrated(&self) -> bool;
     /// Whether a rebuild was begun and not ended: the views are not to be used.
     async fn is_rebuilding(&self) -> Result<bool>;

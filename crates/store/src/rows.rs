@@ -26,6 +26,12 @@ pub struct StreamRow {
 
 /// How many statuses a delivery can have. Codes of rows are below it.
 pub const STATUSES: usize = 4;
+/// The same of its kinds, of the formats of its details, and of the surfaces through
+/// which people answer. A row with another code is not given, so that nobody guesses
+/// what it says.
+pub const KINDS: usize = 4;
+pub const FORMATS: usize = 4;
+pub const CHANNELS: usize = 3;
 
 /// The lanes of an agent's deliveries, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -238,3 +238,70 @@ async fn code_in_the_database_is_removed_and_another_table_is_refused() {
     let refused = open(&directory.path().into(), &seal()).await;
     assert!(matches!(refused, Err(Error::Damaged(_))), "{refused:?}");
 }
+
+/// A delivery that was answered.
+fn answered(number: u64) -> DeliveryRow {
+    DeliveryRow {
+        no: number,
+        id: id(number.into()),
+        stream: 0,
+        kind: 0,
+        status: 1,
+        test: false,
+        provider: "test".to_owned(),
+        headline: "Tests".to_owned(),
+        summary: "They pass.".to_owned(),
+        details_format: None,
+        created_at: Micros(1),
+        changed_at: Micros(1),
+        lane_no: number,
+        pending_no: number,
+        timeout_at: None,
+        timed_out: false,
+        callback: None,
+        answered_by: Some("ann".to_owned()),
+        answer_position: None,
+        hold: None,
+        erased: Erased::Nothing,
+        due_at: None,
+    }
+}
+
+#[tokio::test]
+async fn a_row_with_a_code_that_nobody_knows_is_named_and_not_given() {
+    type Change = fn(&mut DeliveryRow);
+    fn hold(channel: u8, status: u8) -> HoldRow {
+        HoldRow {
+            by: "ann".to_owned(),
+            channel,
+            status,
+            until: Micros(9),
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&directory.path().into(), &seal()).await.unwrap();
+    let strange: [(&str, Change); 6] = [
+        ("kind", |row| row.kind = 4),
+        ("status", |row| row.status = 4),
+        ("status", |row| row.status = 0),
+        ("details_format", |row| row.details_format = Some(4)),
+        ("hold_channel", |row| row.hold = Some(hold(3, 1))),
+        ("hold_status", |row| row.hold = Some(hold(0, 0))),
+    ];
+    let mut batch = Batch::default();
+    batch.wake.new_deliveries.push(answered(1));
+    for (number, (_, change)) in (2..).zip(&strange) {
+        let mut row = answered(number);
+        change(&mut row);
+        batch.wake.new_deliveries.push(row);
+    }
+    store.append(batch).await.unwrap();
+    assert!(store.delivery(id(1)).await.unwrap().is_some());
+    for (number, (column, _)) in (2_u128..).zip(&strange) {
+        let refused = store.delivery(id(number)).await.unwrap_err().to_string();
+        let named = refused.contains(column) && refused.contains(&id(number).to_string());
+        assert!(named, "{column}: {refused}");
+    }
+    let told = store.response(id(3)).await;
+    assert!(told.is_err(), "{told:?}");
+}

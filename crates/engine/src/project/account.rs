@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use account::{Event, State, event::RelaysCounted};
+use account::{Event, Gone, State, event::RelaysCounted};
 use store::{AccountRow, RelayedChange, RelayedRow, batch::account::Batch};
 use trail::Micros;
 
@@ -15,11 +15,10 @@ pub fn project(event: &Event, time: Micros, accounts: &mut Arc<State>, batch: &m
     }
     if event.changes_accounts() {
         batch.relayed.extend(no_longer_relayed(event));
-        let before = Arc::clone(accounts);
-        Arc::make_mut(accounts).apply(event, time);
-        batch
-            .accounts
-            .extend(account_rows(&before, accounts, event));
+        // Copied once in a batch: when readers hold what was published.
+        let gone = Arc::make_mut(accounts).apply(event, time);
+        batch.accounts.extend(gone.iter().map(gone_row));
+        batch.accounts.extend(account_rows(accounts, event));
     }
 }
 
@@ -93,23 +92,20 @@ fn insert_known<K: Ord, T: serde::de::DeserializeOwned>(
     Ok(())
 }
 
-/// The rows that an event of the account streams changes, as `state` is after it.
-fn account_rows(before: &State, after: &State, event: &Event) -> Vec<AccountRow> {
+fn gone_row(gone: &Gone) -> AccountRow {
+    match gone {
+        Gone::Token(id) => row::<account::Token>("token", id, None),
+        Gone::Key(id) => row::<account::Key>("key", id, None),
+    }
+}
+
+/// The rows of what an event of the account streams names, as it is after it.
+fn account_rows(after: &State, event: &Event) -> Vec<AccountRow> {
     match event {
         Event::UserCreated(e) => vec![row("user", &e.name, after.users.get(&e.name))],
         Event::RoleSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
         Event::UserStateSet(e) => vec![row("user", &e.name, after.users.get(&e.name))],
-        Event::TokenIssued(e) => {
-            let gone = before
-                .tokens
-                .keys()
-                .filter(|id| !after.tokens.contains_key(*id));
-            let mut rows: Vec<AccountRow> = gone
-                .map(|id| row::<account::Token>("token", id, None))
-                .collect();
-            rows.push(row("token", &e.token_id, after.tokens.get(&e.token_id)));
-            rows
-        }
+        Event::TokenIssued(e) => vec![row("token", &e.token_id, after.tokens.get(&e.token_id))],
         Event::SignInLinkMade(e) => vec![row("link", &e.name, after.links.get(&e.name))],
         Event::SessionOpened(e) => vec![
             row("session", &e.session_id, after.sessions.get(&e.session_id)),
@@ -149,5 +145,50 @@ fn row<T: serde::Serialize>(kind: &str, id: &str, thing: Option<&T>) -> AccountR
         kind: kind.to_owned(),
         id: id.to_owned(),
         body,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn created(name: &str) -> Event {
+        let (name, role) = (name.to_owned(), account::Role::Reviewer);
+        account::event::UserCreated { name, role }.into()
+    }
+
+    fn issued(token_id: &str) -> Event {
+        account::event::TokenIssued {
+            hash: trail::Hash([token_id.len() as u8; 32]),
+            name: "ann".to_owned(),
+            token_id: token_id.to_owned(),
+        }
+        .into()
+    }
+
+    #[test]
+    fn a_batch_of_events_copies_the_accounts_at_most_once() {
+        let mut accounts = Arc::new(State::default());
+        let mut batch = Batch::default();
+        let published = Arc::clone(&accounts);
+        project(&created("ann"), Micros(1), &mut accounts, &mut batch);
+        let copy = Arc::as_ptr(&accounts);
+        assert_ne!(copy, Arc::as_ptr(&published), "readers keep what they have");
+        for event in [created("bob"), issued("tok"), issued("token")] {
+            project(&event, Micros(2), &mut accounts, &mut batch);
+            assert_eq!(copy, Arc::as_ptr(&accounts), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_token_takes_away_the_row_of_the_one_before() {
+        let mut accounts = Arc::new(State::default());
+        let mut batch = Batch::default();
+        for event in [created("ann"), issued("tok"), issued("token")] {
+            project(&event, Micros(1), &mut accounts, &mut batch);
+        }
+        let rows = batch.accounts.iter().skip(2);
+        let rows: Vec<_> = rows.map(|row| (&*row.id, row.body.is_some())).collect();
+        assert_eq!(rows, [("tok", false), ("token", true)]);
     }
 }

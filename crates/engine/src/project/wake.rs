@@ -3,16 +3,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use store::{DeliveryRow, Erased, HoldRow, LanesRow, batch::wake::Batch};
+use store::{
+    DeliveryRow, Erased, HoldRow, LanesRow,
+    batch::{
+        self,
+        wake::{BLOCK_LEVELS, Batch, block},
+    },
+};
 use trail::Micros;
 use uuid::Uuid;
 
 use super::{At, Lanes, channel_code, format_code, kind_code, status_code, verdict_code};
 use crate::breaks::{self, Break};
 
-/// Sizes of the blocks in which pending deliveries are counted: 256, 256², 256³.
-const BLOCK_LEVELS: u8 = 3;
-const PENDING: usize = 0;
+/// The lane of what waits.
+const PENDING: usize = batch::wake::PENDING as usize;
+const _: () = assert!(wake::Status::Pending as usize == PENDING);
 
 #[derive(Debug, Default)]
 pub struct Views {
@@ -259,8 +265,8 @@ impl Views {
 
     fn count_pending(&mut self, stream: u64, number: u64, delta: i64) {
         for level in 0..BLOCK_LEVELS {
-            let block = number >> (8 * (u32::from(level) + 1));
-            *self.batch.blocks.entry((stream, level, block)).or_default() += delta;
+            let block = (stream, level, block(number, level));
+            *self.batch.blocks.entry(block).or_default() += delta;
         }
     }
 }

@@ -24,7 +24,10 @@ impl Stage<'_> {
     pub fn see(&mut self, name: &str, delivery_id: Uuid) -> bool {
         let mark = (name.to_owned(), delivery_id);
         let seen = &mut self.inbox.seen;
-        debug_assert!(seen.contains(&mark) || self.asked.inbox.seen.contains(&mark));
+        if !seen.contains(&mark) {
+            let was_asked_for = self.asked.seen.contains(&mark);
+            self.asked.require(was_asked_for, "who has seen a delivery");
+        }
         seen.insert(mark)
     }
 }

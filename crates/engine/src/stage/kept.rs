@@ -54,7 +54,10 @@ impl Stage<'_> {
     /// What was answered to a request with this idempotency key.
     pub fn idempotency(&self, pair: &(String, String)) -> Option<&IdempotencyRow> {
         let record = self.kept.idempotency.get(pair);
-        debug_assert!(record.is_some() || self.asked.kept.idempotency.contains(pair));
+        if record.is_none() {
+            let was_asked_for = self.asked.idempotency.contains(pair);
+            self.asked.require(was_asked_for, "an idempotency key");
+        }
         record
             .filter(|record| !record.is_new || !breaks::is_on(Break::IdempotencyNotStaged))
             .map(|record| &record.row)
@@ -69,8 +72,10 @@ impl Stage<'_> {
     /// What is left of a key's rate; `None` if it was never used.
     pub fn bucket(&self, key_id: &str) -> Option<Bucket> {
         let row = self.core.buckets.get(key_id);
-        let mut asked = self.asked.kept.buckets.iter();
-        debug_assert!(row.is_some() || asked.any(|asked| asked == key_id));
+        if row.is_none() {
+            let was_asked_for = self.asked.buckets.contains(key_id);
+            self.asked.require(was_asked_for, "the rate of a key");
+        }
         row.map(|row| Bucket {
             level: row.level,
             at: row.at,

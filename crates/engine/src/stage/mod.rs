@@ -2,6 +2,7 @@
 //! the log ([`crate::log`]) and projects it onto the rows, all in memory; nothing
 //! counts before the batch is durable. What belongs to one room is in its file.
 
+mod asked;
 mod inbox;
 mod kept;
 mod wake;
@@ -13,6 +14,7 @@ use store::{Batch, Loaded, Needs};
 use trail::{Micros, Stream};
 use uuid::Uuid;
 
+use self::asked::Asked;
 use crate::{
     breaks::{self, Break},
     core::Core,
@@ -27,9 +29,7 @@ pub struct Stage<'a> {
     pub core: &'a mut Core,
     pub shared: &'a Shared,
     pub now: Micros,
-    /// What the commands of this batch asked for. A row that nobody asked for was
-    /// not loaded, and would look like one that does not exist.
-    asked: Needs,
+    asked: Asked,
     log: Entries,
     views: Views,
     wake: wake::Staged,
@@ -43,7 +43,7 @@ impl<'a> Stage<'a> {
             core,
             shared,
             now,
-            asked: Needs::default(),
+            asked: Asked::default(),
             log: Entries::default(),
             views: Views::default(),
             wake: wake::Staged::default(),
@@ -70,7 +70,12 @@ impl<'a> Stage<'a> {
 
     /// Says what was asked for, and so may be read.
     pub fn expect(&mut self, asked: Needs) {
-        self.asked = asked;
+        self.asked = Asked::of(asked);
+    }
+
+    /// What was read though nobody had asked for it: such a batch must not be written.
+    pub fn forgotten(&self) -> Option<&'static str> {
+        self.asked.forgotten()
     }
 
     /// Puts an event on the trail; gives its position and its time.
@@ -94,13 +99,14 @@ impl<'a> Stage<'a> {
         let core = &mut *self.core;
         let placed = self.log.record(&mut core.log, self.shared, self.now, new)?;
         if let (Stream::Agent(agent_id), true) = (stream, placed.begins) {
-            debug_assert!(core.agents.stream(agent_id).is_none(), "it was not loaded");
+            let is_there = core.agents.stream(agent_id).is_some();
+            self.asked.require(!is_there, "the stream of an agent");
             Arc::make_mut(&mut core.agents).insert(placed.stream, agent_id);
         }
         // Lanes that were not loaded would restart at zero, so the batch fails instead.
         let has_lanes = placed.begins || core.lanes.contains_key(&placed.stream);
         if matches!(stream, Stream::Agent(_)) && !has_lanes {
-            debug_assert!(has_lanes, "the lanes of an agent were not asked for");
+            self.asked.require(false, "the lanes of an agent");
             return Err(Unsealed);
         }
         let at = At {
@@ -142,10 +148,6 @@ impl<'a> Stage<'a> {
             account,
             kept: self.kept.into_batch(&core.buckets),
         };
-        let changed = batch.log.head.is_some()
-            || !batch.wake.callbacks.is_empty()
-            || !batch.inbox.snoozed.is_empty()
-            || !batch.kept.secrets.is_empty();
-        changed.then_some((batch, answered))
+        (!batch.is_empty()).then_some((batch, answered))
     }
 }

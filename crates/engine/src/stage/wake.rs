@@ -33,7 +33,10 @@ impl Staged {
 impl Stage<'_> {
     pub fn delivery(&self, id: Uuid) -> Option<&DeliveryRow> {
         let row = self.views.delivery(id);
-        debug_assert!(row.is_some() || self.asked.wake.deliveries.contains(&id));
+        if row.is_none() {
+            let was_asked_for = self.asked.deliveries.contains(&id);
+            self.asked.require(was_asked_for, "a delivery");
+        }
         row
     }
 
@@ -49,7 +52,10 @@ impl Stage<'_> {
 
     pub fn callback(&self, no: u64) -> Option<&CallbackRow> {
         let row = self.wake.callbacks.get(&no);
-        debug_assert!(row.is_some() || self.asked.wake.callbacks.contains(&no));
+        if row.is_none() {
+            let was_asked_for = self.asked.callbacks.contains(&no);
+            self.asked.require(was_asked_for, "a callback");
+        }
         row
     }
 

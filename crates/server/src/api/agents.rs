@@ -118,8 +118,8 @@ pub async fn show(
     let Some(agent) = accounts.agents.get(&agent_id) else {
         return Err(account::Rejection::NoSuchAgent(agent_id).into());
     };
-    let keys = accounts.keys.values();
-    let keys = keys.filter(|key| key.agent_id == agent_id && key.is_active(now));
+    let keys = accounts.keys_of(&agent_id);
+    let keys = keys.filter(|key| key.is_active(now));
     let wake = Wake {
         endpoint: Some(environment::endpoint(&app.settings.address)),
         keys: keys.map(|key| keys::Shown::of(key, &accounts)).collect(),

@@ -55,7 +55,7 @@ pub async fn create(
     keeper: Keeper,
     body: Unread,
 ) -> Result<Response, Problem> {
-    let mut fields = body.fields(&app, keeper.0.name()).await?;
+    let mut fields = body.fields(&app, keeper.name()).await?;
     let agent_id: Option<Option<String>> = fields.optional("agent_id", "a string or null")?;
     fields.end()?;
     let agent_id = match agent_id.flatten() {
@@ -94,7 +94,7 @@ pub async fn export(
 ) -> Result<Response, Problem> {
     let command = Ask::ExportDeviceToken {
         agent_id: agent_id.clone(),
-        owner: keeper.0.name().to_owned(),
+        owner: keeper.name().to_owned(),
     };
     let command = keeper.asks(Account::Enter { command });
     app.engine.submit(command).await?;
@@ -148,7 +148,7 @@ async fn keep(
         .map_err(|_| Problem::unavailable())?;
     let new = NewDeviceToken {
         agent_id: agent_id.to_owned(),
-        owner: keeper.0.name().to_owned(),
+        owner: keeper.name().to_owned(),
         token_id: short_id("dev")?,
         hash,
     };

@@ -33,9 +33,6 @@ pub async fn me(human: Human) -> Response {
     Json(human.user).into_response()
 }
 
-const ROLES: &str = "viewer, reviewer, owner";
-const STATES: &str = "active, suspended, deactivated";
-
 #[derive(Debug, Serialize)]
 struct Created {
     name: String,
@@ -52,7 +49,7 @@ pub async fn create(
     admin.outlasts_session()?;
     let mut fields = body.fields(&app, admin.share()).await?;
     let name: String = fields.required("name", "a string")?;
-    let role = fields.choice("role", ROLES)?;
+    let role = fields.choice("role", Role::NAMES)?;
     fields.end()?;
     let (token, token_hash) = draw(Kind::User)?;
     let token_id = short_id("tok")?;
@@ -129,6 +126,15 @@ pub async fn make_link(app: &App, admin: &Admin, name: String) -> Result<SignInL
     })
 }
 
+/// What brings someone into this state.
+pub fn put_in(state: UserState, name: String) -> Ask {
+    match state {
+        UserState::Active => Ask::ResumeUser { name },
+        UserState::Suspended => Ask::SuspendUser { name },
+        UserState::Deactivated => Ask::DeactivateUser { name },
+    }
+}
+
 /// Changes one thing: what is changed together could come undone by half.
 pub async fn change(
     State(app): State<App>,
@@ -137,14 +143,12 @@ pub async fn change(
     body: Unread,
 ) -> Result<StatusCode, Problem> {
     let mut fields = body.fields(&app, admin.share()).await?;
-    let role = fields.choice("role", ROLES)?;
-    let state = fields.choice("state", STATES)?;
+    let role = fields.choice("role", Role::NAMES)?;
+    let state = fields.choice("state", UserState::NAMES)?;
     fields.end()?;
     let command = match (role, state) {
         (Some(role), None) => Ask::SetRole { name, role },
-        (None, Some(UserState::Active)) => Ask::ResumeUser { name },
-        (None, Some(UserState::Suspended)) => Ask::SuspendUser { name },
-        (None, Some(UserState::Deactivated)) => Ask::DeactivateUser { name },
+        (None, Some(state)) => put_in(state, name),
         (None, None) | (Some(_), Some(_)) => {
             let detail = "Send either \"role\" or \"state\": one change at a time.";
             return Err(Problem::new(

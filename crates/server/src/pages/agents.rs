@@ -35,7 +35,7 @@ use crate::{
 /// Agents on one page: for each, its newest delivery is looked up.
 const AGENTS: usize = 50;
 /// Keys that no longer work, shown for each agent.
-const OLD_KEYS: usize = 10;
+const OLD_KEYS: usize = account::ENDED_KEYS;
 /// An old delivery may be answered after a new one came: so many are looked at.
 const CHANGED: usize = 20;
 

@@ -78,12 +78,12 @@ fn roles(id: &str, now: Role) -> Markup {
 fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
     let name = user.name.as_str();
     let by_name = ("name", name);
-    let to = |state: &str, text: &str| {
+    let to = |state: UserState, text: &str| {
         html! {
             form method="post" action="/people/state" {
                 (token(signed))
                 input type="hidden" name="name" value=(name);
-                button .quiet name="state" value=(state) { (text) }
+                button .quiet name="state" value=(state.as_str()) { (text) }
             }
         }
     };
@@ -91,7 +91,7 @@ fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
         li data-name=(name) {
             strong { (name) } " "
             span .mark { (user.role.as_str()) } " "
-            @if user.state != UserState::Active { span .mark { (state(user.state)) } " " }
+            @if user.state != UserState::Active { span .mark { (user.state.as_str()) } " " }
             span .about {
                 "added " (when::ago(user.created_at, now))
                 @if open > 0 { "; signed in at " (open) @if open == 1 { " place" } @else { " places" } }
@@ -110,22 +110,14 @@ fn person(user: &User, open: usize, signed: &Signed, now: Micros) -> Markup {
                     @if user.state == UserState::Active {
                         (button(signed, "/people/link", by_name, "New sign-in link"))
                         @if open > 0 { (button(signed, "/people/sessions", by_name, "Sign out everywhere")) }
-                        (to("suspended", "Suspend"))
+                        (to(UserState::Suspended, "Suspend"))
                     } @else {
-                        (to("active", "Resume"))
+                        (to(UserState::Active, "Resume"))
                     }
-                    (sure("Deactivate", "They can never come back under this name.", to("deactivated", "Deactivate for good")))
+                    (sure("Deactivate", "They can never come back under this name.", to(UserState::Deactivated, "Deactivate for good")))
                 }
             }
         }
-    }
-}
-
-fn state(state: UserState) -> &'static str {
-    match state {
-        UserState::Active => "active",
-        UserState::Suspended => "suspended",
-        UserState::Deactivated => "deactivated",
     }
 }
 
@@ -201,14 +193,8 @@ pub async fn role(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) 
 
 pub async fn set_state(State(app): State<App>, OwnerForm { owner, form }: OwnerForm) -> Response {
     let name = form.text("name").to_owned();
-    let command = match form.text("state") {
-        "active" => Some(Ask::ResumeUser { name }),
-        "suspended" => Some(Ask::SuspendUser { name }),
-        "deactivated" => Some(Ask::DeactivateUser { name }),
-        _ => None,
-    };
-    let asked = match command {
-        Some(command) => owner.admin.ask(&app, command).await,
+    let asked = match UserState::parse(form.text("state")) {
+        Some(state) => owner.admin.ask(&app, users::put_in(state, name)).await,
         None => Err(Problem::not_found()),
     };
     done(&app, &owner, asked)

@@ -162,15 +162,9 @@ fn people(shared: &Shared, model: &Model) -> Result<(), String> {
     let known = known.map(|(name, person)| (name.as_str(), person.role, person.active));
     same::<Vec<_>>("the people", found.collect(), known.collect())?;
     let found = accounts.keys.values();
-    let found = found.map(|key| {
-        (
-            key.key_id.as_str(),
-            key.revoked_at.is_some(),
-            key.expires_at,
-        )
-    });
+    let found = found.map(|key| (key.key_id.as_str(), key.revoked_at, key.expires_at));
     let known = model.accounts.keys.iter();
-    let known = known.map(|(key_id, key)| (key_id.as_str(), key.revoked, key.expires_at));
+    let known = known.map(|(key_id, key)| (key_id.as_str(), key.revoked_at, key.expires_at));
     same::<Vec<_>>("the keys", found.collect(), known.collect())?;
     same(
         "the retention rules",

@@ -69,9 +69,13 @@ impl Model {
 
     /// An entry: its position and its time, which is later than the last one's.
     pub fn record(&mut self) -> (u64, Micros) {
-        self.last_time = self.now.max(Micros(self.last_time.0 + 1));
+        self.last_time = self.next_time();
         self.size += 1;
         (self.size - 1, self.last_time)
+    }
+
+    fn next_time(&self) -> Micros {
+        self.now.max(Micros(self.last_time.0 + 1))
     }
 
     /// The deliveries whose time has come, soonest first.
@@ -95,7 +99,8 @@ impl Model {
             Command::Inbox(command) => self.decide_inbox(command),
             Command::Account(Account::Administer { actor, command }) => {
                 self.accounts.may_administer(actor)?;
-                let entries = self.accounts.administer(command, self.now)?;
+                let at = self.next_time();
+                let entries = self.accounts.administer(command, self.now, at)?;
                 for _ in 0..entries {
                     self.record();
                 }

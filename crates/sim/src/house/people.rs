@@ -37,7 +37,7 @@ pub struct Key {
     pub agent: String,
     pub test: bool,
     pub own_rate: Option<Rate>,
-    pub revoked: bool,
+    pub revoked_at: Option<Micros>,
     pub expires_at: Option<Micros>,
     /// What is left of its rate and when that was so; `None` before its first use.
     left: Option<(i128, Micros)>,
@@ -45,7 +45,7 @@ pub struct Key {
 
 impl Key {
     pub fn works(&self, now: Micros) -> bool {
-        !self.revoked && self.expires_at.is_none_or(|at| now < at)
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
 
     /// Takes one token, or gives the seconds until there is one.
@@ -89,8 +89,44 @@ impl Accounts {
         key.own_rate.unwrap_or(usual.unwrap_or(kind.rate()))
     }
 
-    /// Carries a command out; gives the number of entries that it makes.
-    pub fn administer(&mut self, command: &Command, now: Micros) -> Result<u64, Rejection> {
+    /// Forgets keys that no longer work, of each agent all but the last ten that
+    /// ended.
+    fn forget_ended_keys(&mut self, agent: &str, at: Micros) {
+        let ended = self.keys.iter();
+        let ended = ended.filter(|(_, key)| key.agent == agent && !key.works(at));
+        let mut ended: Vec<_> = ended
+            .map(|(key_id, key)| (key.revoked_at.or(key.expires_at), key_id.clone()))
+            .collect();
+        ended.sort();
+        while ended.len() > 10 {
+            self.keys.remove(&ended.remove(0).1);
+        }
+    }
+
+    /// Carries a command out; gives the number of entries that it makes. The first
+    /// of them gets the time `at`, each later one another microsecond.
+    pub fn administer(
+        &mut self,
+        command: &Command,
+        now: Micros,
+        at: Micros,
+    ) -> Result<u64, Rejection> {
+        let entries = self.change(command, now, at)?;
+        let last = Micros(at.0 + entries as i64 - 1);
+        let agent = match command {
+            Command::CreateKey(new) => Some(new.agent_id.clone()),
+            Command::RevokeKey { key_id } | Command::RotateKey { key_id, .. } => {
+                Some(self.key(key_id)?.agent.clone())
+            }
+            _ => None,
+        };
+        if let Some(agent) = agent.filter(|_| entries > 0) {
+            self.forget_ended_keys(&agent, last);
+        }
+        Ok(entries)
+    }
+
+    fn change(&mut self, command: &Command, now: Micros, at: Micros) -> Result<u64, Rejection> {
         match command {
             Command::CreateUser {
                 name,
@@ -128,8 +164,8 @@ impl Accounts {
             Command::CreateKey(new) => Ok(self.create_key(new)),
             Command::RevokeKey { key_id } => {
                 let key = self.key(key_id)?;
-                let changed = !key.revoked;
-                key.revoked = true;
+                let changed = key.revoked_at.is_none();
+                key.revoked_at.get_or_insert(at);
                 Ok(u64::from(changed))
             }
             Command::RotateKey {
@@ -187,7 +223,7 @@ impl Accounts {
             agent: new.agent_id.clone(),
             test: new.test,
             own_rate: new.rate,
-            revoked: false,
+            revoked_at: None,
             expires_at: None,
             left: None,
         };

@@ -9,3 +9,10 @@ pub struct Batch {
     /// In this order.
     pub relayed: Vec<RelayedChange>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch { accounts, relayed } = self;
+        accounts.is_empty() && relayed.is_empty()
+    }
+}

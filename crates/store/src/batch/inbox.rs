@@ -31,3 +31,14 @@ pub struct Batch {
     /// and its rows go.
     pub over: Vec<(String, Micros)>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch {
+            seen,
+            snoozed,
+            over,
+        } = self;
+        seen.is_empty() && snoozed.is_empty() && over.is_empty()
+    }
+}

@@ -31,3 +31,14 @@ pub struct Batch {
     pub buckets: Vec<BucketRow>,
     pub idempotency: Vec<IdempotencyRow>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch {
+            secrets,
+            buckets,
+            idempotency,
+        } = self;
+        secrets.is_empty() && buckets.is_empty() && idempotency.is_empty()
+    }
+}

@@ -30,3 +30,15 @@ pub struct Batch {
     pub streams: Vec<StreamRow>,
     pub subtrees: Vec<SubtreeRow>,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch {
+            head,
+            entries,
+            streams,
+            subtrees,
+        } = self;
+        head.is_none() && entries.is_empty() && streams.is_empty() && subtrees.is_empty()
+    }
+}

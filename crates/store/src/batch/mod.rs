@@ -46,3 +46,42 @@ pub struct Batch {
     pub account: account::Batch,
     pub kept: kept::Batch,
 }
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        let Batch {
+            log,
+            wake,
+            inbox,
+            account,
+            kept,
+        } = self;
+        log.is_empty()
+            && wake.is_empty()
+            && inbox.is_empty()
+            && account.is_empty()
+            && kept.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BucketRow;
+
+    #[test]
+    fn a_batch_with_nothing_but_a_kept_row_or_a_mark_is_not_empty() {
+        assert!(Batch::default().is_empty());
+        let bucket = BucketRow {
+            key_id: "key".to_owned(),
+            level: 1,
+            at: trail::Micros(1),
+        };
+        let mut batch = Batch::default();
+        batch.kept.buckets.push(bucket);
+        assert!(!batch.is_empty());
+        let mut batch = Batch::default();
+        batch.inbox.seen.push(("ann".to_owned(), uuid::Uuid::nil()));
+        assert!(!batch.is_empty());
+    }
+}

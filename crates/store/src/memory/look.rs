@@ -6,6 +6,7 @@ use super::data::Data;
 use crate::{
     AnswerRow, DeliveryRow, Due, EntryQuery, EntryRow, ErasableQuery, Erased, InboxFilter,
     InboxPage, InboxQuery, LaneRow, LogEnd, STATUSES, Since, StreamQuery, SweepPage, SweepQuery,
+    batch::wake::PENDING,
 };
 use trail::{
     Hash, Micros,
@@ -15,7 +16,6 @@ use trail::{
 
 /// The code of an update, which a person need not answer.
 const UPDATE: u8 = 0;
-const PENDING: u8 = 0;
 /// Blocks of the tree hold 2^8 of the level below.
 const BITS_PER_LEVEL: u32 = 8;
 /// Entries about one delivery that are given at most, after the first.

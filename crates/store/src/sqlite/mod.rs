@@ -42,6 +42,7 @@ use crate::{
     AccountRow, AnswerRow, Batch, CallbackRow, DeliveryRow, Due, EntryQuery, EntryRef, EntryRow,
     ErasableQuery, Error, HeadRow, InboxPage, InboxQuery, Loaded, LogEnd, Mended, Needs, Prefix,
     RelayedRow, Result, RowCheck, RowSeal, Since, Store, StreamQuery, SweepPage, SweepQuery, Turn,
+    batch::wake::PENDING,
 };
 use checkpoints::Checkpoints;
 use head_file::HeadFile;
@@ -76,7 +77,7 @@ pub struct Sqlite {
     head_file: Option<Mutex<HeadFile>>,
     /// The key of rows, if it is here and rows carry codes.
     seal: Option<RowSeal>,
-    /// Whether rows of an older version were sealed as they were found.
+    /// Whether opening it brought it from an older version to this one.
     migrated: bool,
     /// How many batches were appended, unless it is [`UNKNOWN`].
     version: AtomicU64,
@@ -704,7 +705,7 @@ impl Store for Sqlite {
     }
 
     async fn waiting(&self, streams: Vec<u64>) -> Result<HashMap<u64, u64>> {
-        self.read_long(move |connection| sweep::kept(connection, &streams, &[sweep::PENDING]))
+        self.read_long(move |connection| sweep::kept(connection, &streams, &[PENDING]))
             .await
     }
 

@@ -5,8 +5,8 @@ use trail::{Hash, Micros};
 use uuid::Uuid;
 
 use crate::{
-    AccountRow, AnswerRow, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow, Erased,
-    HoldRow, PartRow, RowSeal, StreamQuery,
+    AccountRow, AnswerRow, CHANNELS, CallbackRow, DeliveryRow, EntryQuery, EntryRef, EntryRow,
+    Erased, FORMATS, HoldRow, KINDS, PartRow, RowSeal, STATUSES, StreamQuery,
     sqlite::{is_unreadable, sealed},
 };
 
@@ -22,14 +22,48 @@ pub const DELIVERY_COLUMNS: usize = 25;
 
 /// With a seal, `mac` is selected behind the columns, and a row that does not
 /// carry its code is not given: nobody is shown it, and nothing is decided on it.
+/// Nor is one that this version cannot understand.
 pub fn delivery(row: &Row<'_>, seal: Option<&RowSeal>) -> rusqlite::Result<DeliveryRow> {
     let found = plain_delivery(row)?;
     match seal {
         Some(seal) if row.get::<_, i64>(DELIVERY_COLUMNS)? != seal.delivery(&found) => {
             Err(changed("deliveries"))
         }
-        _ => Ok(found),
+        Some(_) => match unknown(&found) {
+            Some(what) => Err(unknown_code(found.id, what)),
+            None => Ok(found),
+        },
+        None => Ok(found),
     }
+}
+
+/// The first column that has a code of no meaning in this version.
+fn unknown(row: &DeliveryRow) -> Option<(&'static str, u8)> {
+    let hold = row.hold.as_ref();
+    let is_answered = row.answered_by.is_some();
+    // A hold's status is that of its answer, so that it does not wait.
+    [
+        ("kind", Some(row.kind), 0..KINDS),
+        (
+            "status",
+            Some(row.status),
+            usize::from(is_answered)..STATUSES,
+        ),
+        ("details_format", row.details_format, 0..FORMATS),
+        ("hold_channel", hold.map(|hold| hold.channel), 0..CHANNELS),
+        ("hold_status", hold.map(|hold| hold.status), 1..STATUSES),
+    ]
+    .into_iter()
+    .find_map(|(column, code, known)| {
+        code.filter(|code| !known.contains(&usize::from(*code)))
+            .map(|code| (column, code))
+    })
+}
+
+fn unknown_code(id: Uuid, (column, code): (&'static str, u8)) -> rusqlite::Error {
+    damaged(format!(
+        "deliveries: the {column} of {id} is {code}, which this version does not know"
+    ))
 }
 
 fn plain_delivery(row: &Row<'_>) -> rusqlite::Result<DeliveryRow> {
@@ -120,6 +154,9 @@ pub fn answer(row: &Row<'_>, seal: Option<&RowSeal>) -> rusqlite::Result<AnswerR
     };
     match seal {
         Some(seal) if row.get::<_, i64>(6)? != seal.answer(&found) => Err(changed("deliveries")),
+        Some(_) if usize::from(found.status) >= STATUSES => {
+            Err(unknown_code(found.id, ("status", found.status)))
+        }
         _ => Ok(found),
     }
 }

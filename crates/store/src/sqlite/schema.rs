@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
         sql: ROOMS,
         seals: &["idempotency"],
     },
+    Step::plain(ENDED_KEYS),
 ];
 
 struct Step {
@@ -331,6 +332,16 @@ DROP TABLE former_idempotency;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 ";
 
+/// Of keys that no longer work an agent keeps ten. Which a replay forgets is known to
+/// a replay alone, so where an agent has had more keys than that, the views are made
+/// anew.
+const ENDED_KEYS: &str = "
+INSERT OR IGNORE INTO rebuilding
+    SELECT 1 FROM accounts WHERE kind = 'key'
+    GROUP BY json_extract(CASE WHEN json_valid(body) THEN body END, '$.agent_id')
+    HAVING count(*) > 10 LIMIT 1;
+";
+
 /// The first version in which every table of `sealed.rs` has its codes.
 const SEALED_VERSION: i64 = 5;
 
@@ -372,8 +383,8 @@ pub const VIEW_ROWS: &[(&str, &str)] = &[
     ("relayed", "SELECT * FROM relayed ORDER BY owner, agent_id"),
 ];
 
-/// Brings a database to the newest version; gives whether rows were sealed as they
-/// were found. The connection must know `row_mac`.
+/// Brings a database to the newest version; gives whether it was older. The
+/// connection must know `row_mac`.
 pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
     let known = STEPS.len() as i64;
     let found = version(connection).map_err(failed)?;
@@ -393,7 +404,7 @@ pub fn migrate(connection: &mut Connection, seal: &RowSeal) -> Result<bool> {
         }
         transaction.commit().map_err(failed)?;
     }
-    Ok((1..SEALED_VERSION).contains(&found))
+    Ok((1..known).contains(&found))
 }
 
 /// Whether steps are due to a database whose rows carry codes already.

@@ -11,12 +11,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
     AnswerRow, Lane, RowSeal, SweepPage, SweepQuery,
+    batch::wake::{BLOCK_BITS, BLOCK_LEVELS, PENDING, block},
     sqlite::{is_unreadable, records, turn},
 };
-
-/// Levels of pending blocks; the last one's blocks are of 256^3 numbers.
-pub const LEVELS: u8 = 3;
-pub const PENDING: u8 = 0;
 
 pub fn sweep(
     connection: &Connection,
@@ -150,7 +147,7 @@ fn count_pending(
     since: i64,
     first: u64,
 ) -> rusqlite::Result<u64> {
-    let block_end = (first >> 8) + 1;
+    let block_end = block(first, 0) + 1;
     let mut count: i64 = connection
         .prepare_cached(
             "SELECT count(*) FROM (SELECT 1 FROM deliveries
@@ -160,7 +157,7 @@ fn count_pending(
                         9223372036854775807))",
         )?
         .query_row(
-            params![stream as i64, since, (block_end << 8) as i64],
+            params![stream as i64, since, (block_end << BLOCK_BITS) as i64],
             |row| row.get(0),
         )?;
     let mut blocks = connection.prepare_cached(
@@ -168,14 +165,14 @@ fn count_pending(
          WHERE stream = ?1 AND level = ?2 AND block >= ?3 AND block < ?4",
     )?;
     let mut from = block_end;
-    for level in 0..LEVELS {
-        let to = match level + 1 < LEVELS {
-            true => (from + 255) >> 8 << 8,
+    for level in 0..BLOCK_LEVELS {
+        let to = match level + 1 < BLOCK_LEVELS {
+            true => from.next_multiple_of(1 << BLOCK_BITS),
             false => i64::MAX as u64,
         };
         let bounds = params![stream as i64, level, from as i64, to as i64];
         count += blocks.query_row(bounds, |row| row.get::<_, i64>(0))?;
-        from = to >> 8;
+        from = to >> BLOCK_BITS;
     }
     Ok(count as u64)
 }
