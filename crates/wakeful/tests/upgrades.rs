@@ -224,6 +224,25 @@ async fn data_of_the_version_before_rooms_opens_migrates_verifies_and_serves() {
     is_whole(&mut house);
 }
 
+#[tokio::test]
+async fn data_of_the_version_before_ended_keys_were_forgotten_opens_migrates_verifies_and_serves() {
+    const ANN: &str = "wl_6dPrIu0936cSKwbbwCMzseg8Ndf4_yLMnwgX6ck3ZPo";
+    const WRITER: &str = "wk_live_2nlOx57AD3ao9j7LcRoY2yijVqkujfKul8i7RdD_Gz0";
+    const REDIRECTED: &str = "05edca2e-15c4-4321-bf8e-8208a5c0c870";
+    const ERASED: &str = "494276d6-4573-438f-9761-0522fe714755";
+    const HELD: &str = "e09ff43d-7206-4a8a-bdd8-ad90a673942e";
+    const WAITS: &str = "f9c4239f-597b-4676-9dca-6ba702a46525";
+    let mut house = moved_in("schema-8");
+    // Before anything is migrated, too.
+    assert_eq!(verify(house.data())["entries"], 40);
+    house.serve().await;
+    goes_on(&house, ANN, WRITER, [REDIRECTED, ERASED, HELD, WAITS]).await;
+    // One that works, and the ten of thirteen that were revoked last.
+    let keys = house.json(&["key", "list"]);
+    assert_eq!(keys["keys"].as_array().map(Vec::len), Some(11), "{keys}");
+    is_whole(&mut house);
+}
+
 /// While its day lasts: the clock stands where the data were made.
 #[tokio::test]
 async fn a_request_that_an_earlier_version_answered_is_answered_with_the_same_bytes() {
