@@ -101,6 +101,12 @@ impl Problem {
         self.in_form.as_deref().unwrap_or(&self.detail)
     }
 
+    /// The same refusal in other words.
+    pub fn with_detail(mut self, detail: String) -> Problem {
+        (self.detail, self.in_form) = (detail, None);
+        self
+    }
+
     pub fn field(mut self, field: Option<&'static str>) -> Problem {
         self.field = field;
         self

@@ -149,6 +149,12 @@ impl Receipt {
         canonical::to_vec(self)
     }
 
+    /// The facts of the entry, a JSON object. `verify` says what they are worth.
+    pub fn facts(&self) -> Option<Vec<u8>> {
+        let facts = self.parts.iter().find(|part| part.name == entry::FACTS)?;
+        facts.content().ok()?.map(|(_, bytes)| bytes)
+    }
+
     pub fn verify(&self, key: &VerifierKey) -> Result<Verified, ReceiptFault> {
         if self.wakeful_receipt != VERSION {
             return Err(ReceiptFault::Malformed);

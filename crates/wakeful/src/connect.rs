@@ -201,7 +201,7 @@ impl Connection {
 
     /// One request for a text; a refusal is explained on standard error.
     pub async fn text(&self, path: &str) -> Result<std::result::Result<Reply, Ending>> {
-        explain(self.request("GET", path, &[], None).await?)
+        explain_to_person(self.request("GET", path, &[], None).await?)
     }
 
     /// One request to the API; a refusal is explained on standard error.
@@ -218,7 +218,7 @@ impl Connection {
                  address, and whether a proxy or the network's sign-in page answers instead"
             );
         }
-        explain(reply)
+        explain_to_person(reply)
     }
 
     /// Ends an engine of this process in an orderly way.
@@ -236,6 +236,20 @@ fn is_of_the_api(reply: &Reply) -> bool {
         b"" => reply.status != 200,
         body => serde_json::from_slice::<&RawValue>(body).is_ok(),
     }
+}
+
+/// The same to a person, whose token is in WAKEFUL_TOKEN: the server cannot know that
+/// it is no agent whose key stopped working.
+fn explain_to_person(reply: Reply) -> Result<std::result::Result<Reply, Ending>> {
+    if reply.status == 401 {
+        output::say(
+            "wakeful: the server does not accept WAKEFUL_TOKEN: it is not one of its tokens, or \
+             it was replaced or ended. An owner makes a new one with `wakeful user token NAME`, \
+             and whoever has a password makes their own on the page of their account (/you).",
+        );
+        return Ok(Err(Ending::Refused));
+    }
+    explain(reply)
 }
 
 /// A refusal becomes words and an exit code; a failure becomes an error.

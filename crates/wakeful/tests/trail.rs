@@ -572,6 +572,17 @@ async fn a_receipt_verifies_offline_and_a_changed_one_does_not() {
         if subject == id {
             assert_eq!(said["event_type"], "delivery_answered");
             assert_eq!(said["actor"], "ann");
+            let about = [&said["delivery_id"], &said["agent_id"], &said["status"]];
+            assert_eq!(about, [&json!(id), &json!("writer"), &json!("redirected")]);
+            let printed = wakeful(
+                &nowhere,
+                &["trail", "verify", arguments[0], "--key", &key],
+                &[],
+            );
+            let printed = String::from_utf8(printed.stdout).unwrap();
+            for shown in [id.as_str(), "writer", "redirected"] {
+                assert!(printed.contains(shown), "{shown}: {printed}");
+            }
         }
         let mut dice = Dice(0x5eed_2002);
         for _ in 0..25 {
@@ -627,6 +638,16 @@ async fn rebuilding_changes_nothing_and_mends_what_was_changed() {
     );
     assert_eq!(house.json(&["trail", "rebuild"])["changed"], json!([]));
     assert_eq!(verify(house.data(), &["--views"]).0, 0);
+    run(
+        &database(house.data()),
+        "UPDATE accounts SET body = body || ' '; UPDATE deliveries SET headline = 'x';",
+    );
+    let rebuilt = house.json(&["trail", "rebuild"]);
+    let mut changed = rebuilt["changed"].as_array().unwrap().clone();
+    changed.sort_by_key(|name| name.to_string());
+    let all = changed.len();
+    changed.dedup();
+    assert_eq!(changed.len(), all, "each is named once: {rebuilt}");
 
     house.serve().await;
     assert_eq!(verify(house.data(), &["--views"]).0, 0, "while it runs");

@@ -205,12 +205,20 @@ pub fn asked(given: Option<DetailsFormat>) -> Option<::show::Format> {
     })
 }
 
-/// Who comes late is told the whole answer that stands.
+/// Who comes late is told the whole answer that stands. The writer passes over a row
+/// that something else changed: whoever asked is told so, as when it is shown.
 async fn refuse(app: &App, item: ItemId, refusal: Refusal) -> Problem {
-    let Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) = refusal else {
-        return refusal.into();
-    };
     let ItemId::Delivery(delivery_id) = item;
+    let late = match refusal {
+        Refusal::Inbox(late @ Rejection::AlreadyAnswered { .. }) => late,
+        Refusal::NotFound => {
+            return match app.shared().delivery(delivery_id).await {
+                Err(error) => error.into(),
+                Ok(_) => Problem::not_found(),
+            };
+        }
+        refusal => return refusal.into(),
+    };
     let standing = async {
         let row = app.shared().delivery(delivery_id).await?;
         let row = row.ok_or_else(Problem::not_found)?;
@@ -265,9 +273,27 @@ pub async fn undo(
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
     let item = item_id(&id)?;
+    let name = person.name().to_owned();
     match app.engine.submit(Inbox::Undo { person, item }).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
-        Err(refusal) => Err(refuse(&app, item, refusal).await),
+        Err(refusal) => {
+            let own = match &refusal {
+                Refusal::Inbox(Rejection::AlreadyAnswered { by, verdict, .. }) if *by == name => {
+                    let verdict = verdict.as_str();
+                    Some(format!(
+                        "You {verdict} this, and it is final: it can no longer be undone."
+                    ))
+                }
+                _ => None,
+            };
+            let problem = refuse(&app, item, refusal).await;
+            Err(
+                match own.filter(|_| problem.status() == StatusCode::CONFLICT) {
+                    Some(detail) => problem.with_detail(detail),
+                    None => problem,
+                },
+            )
+        }
     }
 }
 
@@ -282,12 +308,15 @@ pub async fn erase(
 }
 
 pub async fn erase_content(app: &App, admin: &Admin, id: &str) -> Result<(), Problem> {
+    let delivery_id = delivery_id(id)?;
     let command = Wake::EraseNow {
         actor: admin.actor(),
-        delivery_id: delivery_id(id)?,
+        delivery_id,
     };
-    app.engine.submit(admin.asks(command)).await?;
-    Ok(())
+    match app.engine.submit(admin.asks(command)).await {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(refuse(app, ItemId::Delivery(delivery_id), refusal).await),
+    }
 }
 
 pub async fn seen(
@@ -295,12 +324,15 @@ pub async fn seen(
     human: Human,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
+    let item = item_id(&id)?;
     let command = human.asks(Inbox::See {
         name: human.user.name.clone(),
-        item: item_id(&id)?,
+        item,
     });
-    app.engine.submit(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    match app.engine.submit(command).await {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(refusal) => Err(refuse(&app, item, refusal).await),
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -199,8 +199,12 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
             .await
         }
         Key::Revoke { key_id } => {
+            let done = match was_revoked(place, &key_id).await? {
+                true => format!("Nothing changed: {} was revoked already.", line(&key_id)),
+                false => "Revoked.".to_owned(),
+            };
             let path = format!("/api/v1/keys/{}", encode(&key_id));
-            ask(place, "DELETE", &path, None, |_| say("Revoked.")).await
+            ask(place, "DELETE", &path, None, |_| say(&done)).await
         }
         Key::Rotate { key_id, overlap } => {
             let path = format!("/api/v1/keys/{}/rotate", encode(&key_id));
@@ -208,6 +212,15 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
             ask(place, "POST", &path, Some(body), show_key).await
         }
     }
+}
+
+async fn was_revoked(place: &Place, key_id: &str) -> Result<bool> {
+    let connection = connect(place, As::Operator).await?;
+    let reply = connection.request("GET", "/api/v1/keys", &[], None).await;
+    connection.close().await;
+    let keys = reply?.json();
+    let mut keys = keys["keys"].as_array().into_iter().flatten();
+    Ok(keys.any(|key| key["key_id"] == key_id && !key["revoked_at"].is_null()))
 }
 
 /// A key may name agents that are yet to come; a misspelled one is told.

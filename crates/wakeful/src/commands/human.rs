@@ -37,7 +37,12 @@ pub async fn inbox(place: &Place, inbox: Inbox) -> Result<Ending> {
     };
     let body = reply.body.as_slice();
     match (place.json, &inbox.id) {
-        (true, _) => print_body(body),
+        (true, None) => {
+            print_body(body);
+            let page: Page = serde_json::from_slice(body).context(UNREADABLE)?;
+            say_damaged(page.damaged);
+        }
+        (true, Some(_)) => print_body(body),
         (false, Some(_)) => print(&describe(&Whole::read(body).context(UNREADABLE)?)),
         (false, None) => {
             let page = serde_json::from_slice(body).context(UNREADABLE)?;
@@ -130,6 +135,8 @@ fn show_list(page: &Page, empty: &str) {
     };
     let rows: Vec<Row> = page.items.iter().map(row).collect();
     match (rows.is_empty(), &page.next_cursor) {
+        // Something may wait that is not listed.
+        (true, None) if page.damaged > 0 => {}
         (true, None) => say(empty),
         (true, Some(_)) => say("Nothing found so far; there is more to look through."),
         (false, _) => {}
@@ -140,6 +147,20 @@ fn show_list(page: &Page, empty: &str) {
     if let Some(next) = &page.next_cursor {
         say(&format!("more: --cursor {}", line(next)));
     }
+    say_damaged(page.damaged);
+}
+
+/// How many items were kept back, and what to do about it.
+fn say_damaged(count: usize) {
+    let items = match count {
+        0 => return,
+        1 => "1 item is".to_owned(),
+        _ => format!("{count} items are"),
+    };
+    say(&format!(
+        "{items} not listed: something other than this server changed the database. Whoever runs \
+         the server should run `wakeful trail verify`."
+    ));
 }
 
 /// One item, whole, for a person to read. Every field is either said or left out

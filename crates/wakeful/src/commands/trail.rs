@@ -2,6 +2,7 @@
 //! server whether the server can be trusted.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{BufReader, BufWriter, Read as _},
     path::{Path, PathBuf},
@@ -21,8 +22,10 @@ use store::{
     Location,
     durable::{put_in_place, unused, with_suffix},
 };
+use tracing::{instrument::WithSubscriber as _, subscriber::NoSubscriber};
 use trail::{
-    Checkpoint, CheckpointFault, Keyring, Receipt, VerifierKey, export_reader::verify_export,
+    Checkpoint, CheckpointFault, Keyring, Receipt, Stream, VerifierKey,
+    export_reader::verify_export,
 };
 
 use crate::{
@@ -215,6 +218,49 @@ fn read_checkpoints(keys: &[VerifierKey], files: &[PathBuf]) -> Result<Vec<Check
 }
 
 async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) -> Result<Ending> {
+    match verify_rows(place, keys_given, since).await {
+        Err(error) => match unreadable(&format!("{error:#}")) {
+            Some(what) => Ok(unverified(place, "damaged", &what)),
+            None => Err(error),
+        },
+        ending => ending,
+    }
+}
+
+/// What a failure says about a database that is not whole, in plain words; `None` if
+/// the failure is another, or says itself what is wrong.
+fn unreadable(failure: &str) -> Option<String> {
+    let object = |of: &str| {
+        let after = failure.split(of).nth(1)?;
+        let name = after.split([' ', ':', ';', ',', ')']).next()?;
+        Some(name.to_owned())
+    };
+    let what = if let Some(table) = object("no such table: ") {
+        format!("its table {table} is missing or has another name")
+    } else if let Some(column) = object("no such column: ") {
+        format!("its column {column} is missing or has another name")
+    } else if failure.contains("disk image is malformed")
+        || failure.contains("malformed database schema")
+    {
+        "a part of the file was overwritten or cut off".to_owned()
+    } else if failure.contains("not a database") {
+        "the file holds something else, or its beginning was overwritten".to_owned()
+    } else if let (Some(end), true) = (
+        failure.find(" is not as this program made it"),
+        failure.contains("restore a backup"),
+    ) {
+        let start = failure[..end].rfind(": ").map_or(0, |at| at + 2);
+        format!("{} is not as this program made it", &failure[start..end])
+    } else {
+        return None;
+    };
+    Some(format!("the database is damaged: {what}; {RESTORE}"))
+}
+
+const RESTORE: &str = "restore a backup with `wakeful restore` (`wakeful trail rebuild` cannot \
+    mend this)";
+
+async fn verify_rows(place: &Place, keys_given: &[String], since: &[PathBuf]) -> Result<Ending> {
     if place.server.is_some() {
         bail!("verify reads the data itself: use --data DIR, or an export and its key");
     }
@@ -303,16 +349,36 @@ async fn verify_data(place: &Place, keys_given: &[String], since: &[PathBuf]) ->
                     .map(|view| format!("{view}: a view that differs")),
             );
             let what = format!(
-                "the trail is whole, but rows beside it are not what was written: {}; \
-                 stop the server and run `wakeful trail rebuild`",
-                wrong.join("; ")
+                "the trail is whole, but rows beside it are not what was written: {}; {}",
+                wrong.join("; "),
+                mended_by(&wrong)
             );
             Ok(unverified(place, "rows_differ", &what))
         }
         Err(proof::ProofFault::Store(store::Error::Damaged(what))) => {
+            let what = unreadable(&what).unwrap_or(what);
+            Ok(unverified(place, "damaged", &what))
+        }
+        // Every log has its first entry from the start.
+        Err(proof::ProofFault::Empty) => {
+            let what = format!("the database is damaged: it holds no log any more; {RESTORE}");
             Ok(unverified(place, "damaged", &what))
         }
         Err(fault) => Err(fault.into()),
+    }
+}
+
+/// What to do about rows that are not what was written. A rebuild opens the database to
+/// write: triggers and views are removed then, and any other table is refused.
+fn mended_by(wrong: &[String]) -> &'static str {
+    let is_code = |what: &str| what.starts_with("trigger ") || what.starts_with("view ");
+    let mut foreign = wrong
+        .iter()
+        .filter_map(|what| what.strip_prefix("schema: "));
+    match foreign.next() {
+        Some(what) if !is_code(what) => RESTORE,
+        Some(_) => "stop the server and run `wakeful trail rebuild`, which removes it",
+        None => "stop the server and run `wakeful trail rebuild`",
     }
 }
 
@@ -400,25 +466,12 @@ fn verify_file(
         let mut bytes = Vec::new();
         open()?.take(64 << 20).read_to_end(&mut bytes)?;
         let trimmed = bytes.trim_ascii_end();
-        let verified = Receipt::read(trimmed).and_then(|receipt| receipt.verify(key));
+        let verified =
+            Receipt::read(trimmed).and_then(|receipt| Ok((receipt.verify(key)?, receipt.facts())));
         return Ok(match verified {
             Err(fault) => unverified(place, fault.code(), &fault.to_string()),
-            Ok(entry) => {
-                match place.json {
-                    true => print_json(&json!({
-                        "verified": true, "stream": entry.stream, "position": entry.position,
-                        "event_type": entry.event_type, "actor": entry.actor,
-                        "time": entry.time, "erased": entry.erased,
-                    })),
-                    false => print(&format!(
-                        "verified: {} by {} at {}, entry {} of {}",
-                        line(&entry.event_type),
-                        line(&entry.actor),
-                        entry.time,
-                        entry.position,
-                        line(&entry.checkpoint.origin)
-                    )),
-                }
+            Ok((entry, facts)) => {
+                report_entry(place, &entry, facts.as_deref().unwrap_or_default());
                 Ending::Done
             }
         });
@@ -435,6 +488,48 @@ fn verify_file(
         }
         Err(fault) => Ok(unverified(place, fault.reason.code(), &fault.to_string())),
     }
+}
+
+/// What a receipt proves: the entry, and what its facts say of a delivery.
+fn report_entry(place: &Place, entry: &trail::receipt::Verified, facts: &[u8]) {
+    let facts: Value = serde_json::from_slice(facts).unwrap_or_default();
+    let agent = match Stream::parse(&entry.stream) {
+        Some(Stream::Agent(agent_id)) => Some(agent_id.to_string()),
+        _ => None,
+    };
+    let fact = |name: &str| facts[name].as_str().map(str::to_owned);
+    let about = [
+        ("delivery_id", "delivery", fact("delivery_id")),
+        ("agent_id", "agent", agent),
+        ("status", "status", fact("status")),
+        ("headline", "headline", fact("headline")),
+    ];
+    if place.json {
+        let mut proven = json!({
+            "verified": true, "stream": entry.stream, "position": entry.position,
+            "event_type": entry.event_type, "actor": entry.actor,
+            "time": entry.time, "erased": entry.erased,
+        });
+        for (name, _, value) in about {
+            if let Some(value) = value {
+                proven[name] = value.into();
+            }
+        }
+        return print_json(&proven);
+    }
+    print(&format!(
+        "verified: {} by {} at {}, entry {} of {}",
+        line(&entry.event_type),
+        line(&entry.actor),
+        entry.time,
+        entry.position,
+        line(&entry.checkpoint.origin)
+    ));
+    let rows = about.into_iter().filter_map(|(_, label, value)| {
+        let value = value.as_deref().map(line)?;
+        Some(vec![format!("  {label}"), value])
+    });
+    table(&rows.collect::<Vec<_>>());
 }
 
 async fn export(place: &Place, file: &Path) -> Result<Ending> {
@@ -496,7 +591,8 @@ async fn rebuild(place: &Place) -> Result<Ending> {
     let from = entries(rebuilt.entries);
     let mut changed = mended.changed;
     changed.extend(rebuilt.wrong());
-    changed.dedup();
+    let mut named = HashSet::new();
+    changed.retain(|what| named.insert(what.clone()));
     setup.store.settle(house::PATIENCE).await?;
     match place.json {
         true => print_json(&json!({ "entries": rebuilt.entries, "changed": changed })),
@@ -525,7 +621,9 @@ async fn changed_views(store: &dyn store::Store) -> Result<Vec<String>> {
     // Kept rows are not what is compared here: any key will do.
     let seal = store::RowSeal::new(&[0; 32]);
     store::reseal_kept(&location, &seal)?;
-    let copy = store::open(&location, &seal).await?;
+    // What opening the copy removes from it is still in the database.
+    let opened = store::open(&location, &seal).with_subscriber(NoSubscriber::default());
+    let copy = opened.await?;
     Ok(rebuild_and_compare(copy.as_ref()).await?.wrong())
 }
 

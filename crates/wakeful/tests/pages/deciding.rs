@@ -194,14 +194,41 @@ async fn what_was_written_is_there_again_after_an_undo_and_only_for_its_author()
     let here = format!("/items/{id}");
     scene.ann.done(&format!("{here}/undo"), &[], &here).await;
     let page = scene.ann.page(&here).await;
-    for kept in ["my words</textarea>", "my version</textarea>"] {
+    // The script takes it for what they are writing.
+    for kept in [
+        "my words</textarea>",
+        "my version</textarea>",
+        " data-written",
+    ] {
         assert!(page.contains(kept), "{kept}: {page}");
     }
     scene.house.user("rob", "reviewer");
     let rob = Browser::of(&scene.house, "rob").await;
     let page = rob.page(&here).await;
     assert!(!page.contains("my words"), "{page}");
+    assert!(!page.contains("data-written"), "{page}");
     assert!(page.contains("as it came</textarea>"), "{page}");
+}
+
+#[tokio::test]
+async fn whoever_is_signed_out_is_shown_content_only_if_they_changed_it() {
+    let scene = scene().await;
+    let id = scene.deliver(json!("as it came\r\nin lines")).await;
+    let page = scene.ann.page(&format!("/items/{id}")).await;
+    let (_, from) = page
+        .split_once("name=\"edited_from\" value=\"")
+        .expect("the form names what its editor held");
+    let (digest, _) = from.split_once('"').unwrap();
+    let nobody = Browser::new(&scene.house);
+    for (edited, is_shown) in [("as it came\nin lines", false), ("mine", true)] {
+        let fields = text("approved", "my words", edited);
+        let fields = [&[("edited_from", digest)], fields.as_slice()].concat();
+        let answer = nobody.post(&format!("/items/{id}/answer"), &fields).await;
+        assert_eq!(answer.status, 401);
+        let page = answer.text();
+        assert!(page.contains("my words</textarea>"), "{page}");
+        assert_eq!(page.contains("as you changed it"), is_shown, "{page}");
+    }
 }
 
 #[tokio::test]

@@ -121,8 +121,27 @@ async fn rows_that_were_changed_are_neither_shown_nor_acted_on() {
         .await
         .is_problem(500, "damaged", None);
     let approve = json!({ "status": "approved" });
-    let answer = house.respond(&scene.ann, &scene.open, approve).await;
-    assert_ne!(answer.status, 200);
+    // Answering, undoing and looking are refused as showing it is.
+    for (what, body) in [
+        ("respond", approve),
+        ("undo", json!({})),
+        ("seen", json!({})),
+    ] {
+        let told = house
+            .post(&format!("{path}/{what}"), &scene.ann, body)
+            .await;
+        told.is_problem(500, "damaged", None);
+    }
+    let token = [("WAKEFUL_TOKEN", scene.ann.as_str())];
+    for command in [&["inbox"][..], &["inbox", "--json"]] {
+        let listed = house.command(command, &token);
+        let said = String::from_utf8(listed.stderr).unwrap();
+        assert!(said.contains("1 item is not listed"), "{said}");
+        assert!(!said.contains("Nothing waits"), "{said}");
+    }
+    // Its agent is told what still carries its code: that it waits.
+    let told = house.response(&scene.key, &scene.open).await;
+    assert_eq!(told["status"], "pending");
     // The others are listed, and it is said that one is not.
     let listed = house
         .get("/api/v1/inbox?status=pending,rejected", &scene.ann)
@@ -370,6 +389,21 @@ async fn code_in_the_database_does_nothing() {
     );
     house.stop();
     is_named(&house, "trigger t");
+    // Verifying took nothing out of the database, and says nothing else.
+    let output = house.command(&["trail", "verify"], &[]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!said.contains("removed from the database"), "{said}");
+    house.json(&["trail", "rebuild"]);
+    assert_eq!(verify(&house).0, Some(0));
+    forget(house);
+    let house = scene.copy();
+    run(house.data(), "CREATE TABLE mine (x)");
+    is_named(&house, "table mine");
+    is_named(&house, "`wakeful restore`");
+    assert_eq!(
+        house.command(&["trail", "rebuild"], &[]).status.code(),
+        Some(2)
+    );
     forget(house);
     let mut house = scene.copy();
     run(
@@ -379,6 +413,61 @@ async fn code_in_the_database_does_nothing() {
     is_named(&house, "search_9x");
     assert!(house.try_serve(&[]).await.is_err());
     forget(house);
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_whole_is_said_to_be_so_in_plain_words() {
+    let scene = Scene::new().await;
+    let file = |data: &Path| {
+        let database = data.join("wakeful.db");
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(database)
+            .unwrap()
+    };
+    let overwrite = |data: &Path, from: u64, bytes: &[u8]| {
+        std::os::unix::fs::FileExt::write_all_at(&file(data), bytes, from).unwrap();
+    };
+    let cut = |data: &Path, size: u64| file(data).set_len(size).unwrap();
+    type Break<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>);
+    let breaks: [Break<'_>; 9] = [
+        (
+            "no deliveries",
+            Box::new(|data| run(data, "DROP TABLE deliveries")),
+        ),
+        ("no head", Box::new(|data| run(data, "DROP TABLE head"))),
+        ("no parts", Box::new(|data| run(data, "DROP TABLE parts"))),
+        (
+            "renamed",
+            Box::new(|data| run(data, "ALTER TABLE entries RENAME TO others")),
+        ),
+        (
+            "no history",
+            Box::new(|data| run(data, "ALTER TABLE history RENAME TO others")),
+        ),
+        ("empty", Box::new(|data| cut(data, 0))),
+        ("cut off", Box::new(|data| cut(data, 40_960))),
+        (
+            "one page",
+            Box::new(|data| overwrite(data, 8 * 4096, &[0; 4096])),
+        ),
+        (
+            "no beginning",
+            Box::new(|data| overwrite(data, 0, &[7; 100])),
+        ),
+    ];
+    for (what, damage) in breaks {
+        let house = scene.copy();
+        damage(house.data());
+        let output = house.command(&["trail", "verify"], &[]);
+        let said = String::from_utf8(output.stdout.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{what}: {output:?}");
+        assert!(said.contains("`wakeful restore`"), "{what}: {said}");
+        for raw in ["no such", "SELECT", "malformed", "error code"] {
+            assert!(!said.contains(raw), "{what}: {said}");
+        }
+        forget(house);
+    }
 }
 
 #[tokio::test]

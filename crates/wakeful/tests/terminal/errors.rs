@@ -117,3 +117,41 @@ async fn a_variable_that_is_empty_is_not_set() {
     let said = scene.ends(2, &["inbox", "--server-ca", ""]);
     assert!(said.contains("--server-ca is empty"), "{said}");
 }
+
+#[tokio::test]
+async fn a_key_that_was_revoked_before_is_said_to_have_been() {
+    let scene = Scene::start().await;
+    let keys = scene.json(&["key", "list"]);
+    let id = keys["keys"][0]["key_id"].as_str().unwrap().to_owned();
+    let (_, said) = scene.done(&["key", "revoke", &id]);
+    assert_eq!(said, "Revoked.\n");
+    let (_, said) = scene.done(&["key", "revoke", &id]);
+    assert_eq!(
+        said,
+        format!("Nothing changed: {id} was revoked already.\n")
+    );
+}
+
+#[tokio::test]
+async fn a_final_answer_of_ones_own_cannot_be_undone_and_is_said_to_be_final() {
+    let scene = Scene::start().await;
+    let id = scene.deliver(&[]);
+    scene.done(&["respond", &id, "approved"]);
+    let said = scene.ends(1, &["undo", &id]);
+    assert!(said.contains("can no longer be undone"), "{said}");
+    assert!(!said.contains("first answer"), "{said}");
+}
+
+#[tokio::test]
+async fn a_person_whose_token_is_not_accepted_is_told_which_and_how_to_get_another() {
+    let scene = Scene::start().await;
+    let environment = [("WAKEFUL_TOKEN", "wrong")];
+    for command in [&["inbox"][..], &["respond", "c7c0b633", "approved"]] {
+        let output = wakeful(scene.house.data(), command, &environment);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = text(output.stderr);
+        assert!(said.contains("WAKEFUL_TOKEN"), "{said}");
+        assert!(said.contains("`wakeful user token NAME`"), "{said}");
+        assert!(!said.contains("your human"), "{said}");
+    }
+}

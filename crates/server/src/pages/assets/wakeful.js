@@ -94,7 +94,25 @@ function reached() {
   return proving;
 }
 
+// What is held becomes final on the server: without a connection nobody here knows
+// whether it has, and nothing can be undone.
+function showHeldHere() {
+  const box = $(".standing[data-until]");
+  const words = box && $("[data-final]", box);
+  if (!words) return;
+  const undo = $('form[action$="/undo"]', box);
+  if (undo) undo.hidden = lost;
+  if (!lost) {
+    if (words.held) words.replaceChildren(...words.held);
+    words.held = null;
+  } else if (!words.held) {
+    words.held = [...words.childNodes];
+    words.replaceChildren(`, held until ${clock(box.dataset.until)}. Without a connection this page cannot say whether it is final${undo ? ", and no Undo can be sent" : ""}`);
+  }
+}
+
 function showConnection() {
+  showHeldHere();
   let box = $("#connection");
   if (!lost) { box?.remove(); return; }
   if (!box) {
@@ -110,6 +128,7 @@ function showConnection() {
 function lose() {
   if (lost) return;
   lost = true;
+  showHeldHere();
   reached();
 }
 
@@ -631,8 +650,8 @@ function cameOrWent({ agent_id, online }) {
   say(`${agent_id}: ${mark.textContent}`);
 }
 
-// What one has begun to write is never swept away.
-let written = false;
+// What one has begun to write is never swept away, nor what came back by Undo.
+let written = $(".item")?.hasAttribute("data-written") ?? false;
 for (const kind of ["input", "change"]) document.addEventListener(kind, (event) => { if (event.target.closest(".item form")) written = true; });
 const writes = () => written || all(".item textarea").some((field) => field.value !== field.defaultValue || field === document.activeElement);
 

@@ -14,7 +14,7 @@ use crate::{
     App,
     pages::{
         form::{Form, SignedForm},
-        item::{Draft, FORM_BYTES, Item, PREVIEW, Shown as _},
+        item::{Draft, FORM_BYTES, Item, PREVIEW, Shown as _, digest_of},
         layout::plain as plain_page,
     },
     path::Path,
@@ -45,6 +45,7 @@ pub fn editor(delivery: &Delivery, draft: Option<&Draft>) -> Markup {
                 @if is_object { "The content, as JSON" } @else { "The content" }
             }
             input type="hidden" name="edited_as" value=(if is_object { JSON } else { TEXT });
+            input type="hidden" name="edited_from" value=(digest_of(&original));
             textarea #edited name="edited" rows="12" spellcheck="false" data-json[is_object] {
                 "\n" (typed.unwrap_or(&original))
             }

@@ -97,7 +97,11 @@ pub async fn answer(
     let Some(signed) = by_cookie(&parts.headers, parts.extensions.get(), &app) else {
         let sender = Sender::Stranger(peer.address);
         let form = Form::open(&app, sender, &parts.headers, body, STRANGERS_BYTES).await?;
-        return Ok(signed_out(&id, &Draft::new(&form, Said::Preview)));
+        let draft = Draft::new(&form, Said::Preview);
+        return Ok(signed_out(
+            &id,
+            &draft.without_unchanged(form.text("edited_from")),
+        ));
     };
     let holder = signed.holder();
     let known = visit::is_person(&parts, &app, &holder).await;
@@ -119,8 +123,7 @@ pub async fn answer(
 
 /// Someone whose session ended while they wrote keeps what they wrote.
 fn signed_out(id: &str, draft: &Draft) -> Response {
-    let wrote = draft.edited.as_deref().unwrap_or_default();
-    if wrote.is_empty() && draft.feedback.is_empty() {
+    if !draft.has_text() {
         return Redirect::to("/sign-in").into_response();
     }
     let next: String =

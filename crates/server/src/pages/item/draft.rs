@@ -5,6 +5,7 @@ use engine::read::Entry;
 use inbox::{Verdict, event::AnswerHeld};
 use maud::{Markup, html};
 use serde_json::value::RawValue;
+use trail::Hash;
 
 use crate::{
     App, Problem,
@@ -51,6 +52,18 @@ impl Draft {
 
     pub fn fault(form: &Form, fault: impl Into<String>) -> Draft {
         Draft::new(form, Said::Fault(fault.into()))
+    }
+
+    /// The same without content that an editor left as it was. A form carries the
+    /// digest of what its editor held at first, for whoever may not look at it.
+    pub fn without_unchanged(mut self, digest: &str) -> Draft {
+        self.edited = self.edited.filter(|edited| digest_of(edited) != digest);
+        self
+    }
+
+    /// Whether anything was written.
+    pub fn has_text(&self) -> bool {
+        self.edited.is_some() || !self.feedback.trim().is_empty()
     }
 
     /// Whether its changes were to be looked at.
@@ -111,6 +124,11 @@ pub async fn taken_back(
         edited: edited.map(text),
         said: Said::TakenBack,
     }))
+}
+
+/// The digest of a text as an editor shows it.
+pub fn digest_of(text: &str) -> String {
+    Hash::of("wakeful/editor/1", &[in_editor(text).as_bytes()]).to_hex()
 }
 
 fn to_copy(id: &str, label: &str, text: &str) -> Markup {

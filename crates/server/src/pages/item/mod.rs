@@ -11,7 +11,7 @@ mod marks;
 
 pub use answer::{FORM_BYTES, PREVIEW, answer};
 pub use decider::undo;
-pub use draft::Draft;
+pub use draft::{Draft, digest_of};
 pub use many::{many, to_inbox, undo_many};
 pub use marks::snooze;
 
@@ -178,9 +178,11 @@ async fn whole(
     };
     let typed = draft.or(taken_back.as_ref());
     let form = answerable.then(|| answer::form(signed, item, aside, typed));
+    let has_text = taken_back.as_ref().is_some_and(Draft::has_text);
     Ok(html! {
         // With something typed on it, a page is not loaded again by itself.
-        article .item data-id=(item.id()) data-open=(item.is_open() && draft.is_none()) data-draft[draft.is_some()] {
+        article .item data-id=(item.id()) data-open=(item.is_open() && draft.is_none())
+            data-draft[draft.is_some()] data-written[has_text] {
             (heading(item, now))
             @if let Some(draft) = draft { (draft.alert()) }
             (standing(signed, item, now, draft.is_none()))
@@ -221,7 +223,7 @@ fn standing(signed: &Signed, item: &Item, now: Micros, live: bool) -> Markup {
         @match item.standing() {
             Standing::Held { by, verdict, until, .. } => {
                 div .standing role="status" data-until=[live.then_some(until)] {
-                    p { strong { (verdict.as_str()) } " by " (by) ", final " (when::until(until, now)) "." }
+                    p { strong { (verdict.as_str()) } " by " (by) span data-final { ", final " (when::until(until, now)) } "." }
                     (item.answer_texts())
                     p .pair {
                         @if by == signed.user.name {

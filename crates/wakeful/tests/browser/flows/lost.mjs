@@ -1,6 +1,6 @@
 // A lost connection can be seen at once, in every tab, and so can its return.
 
-import { ask, deliver, flow, holds, row, same } from "./browser.mjs";
+import { ask, deliver, flow, holds, respond, row, same } from "./browser.mjs";
 
 /** At once. */
 const AT_ONCE_MS = 2_000;
@@ -21,8 +21,20 @@ await flow("lost", async (stage) => {
 
   for (const [page, what] of tabs) same(await line(page).isVisible(), false, `while there is a connection nothing is said, on ${what}`);
 
+  // An answer that its author could still undo.
+  const held = await deliver({ headline: "Held when it was lost" });
+  const author = await list.context().newPage();
+  await respond(held, "ann", { status: "approved", hold_seconds: 30 });
+  await author.goto(`/items/${held}`);
+  const standing = author.locator(".standing[data-until]");
+  const undo = standing.getByRole("button", { name: "Undo" });
+  await undo.waitFor();
+
   // The server goes and comes.
   await ask("stop the server");
+  await standing.getByText("cannot say whether it is final").waitFor();
+  const said = await standing.innerText();
+  same([/final (in|now)/.test(said), await undo.isVisible()], [false, false], "without a connection a page says of no answer that it becomes final, and offers no undo");
   for (const [page, what] of tabs) {
     await shown(page);
     same(await line(page).innerText(), WORDS, `a lost connection is shown at once, on ${what}`);
@@ -33,6 +45,8 @@ await flow("lost", async (stage) => {
     await line(page).waitFor({ state: "hidden" });
     holds(true, `when the server is back the line goes, on ${what}`);
   }
+  await author.locator(".standing").getByText("cannot say").waitFor({ state: "detached" });
+  holds(true, "and the page of an answer that was held says what became of it");
   const fresh = await deliver({ headline: "After it" });
   await list.getByRole("button", { name: "1 new" }).click();
   await row(list, fresh).waitFor();

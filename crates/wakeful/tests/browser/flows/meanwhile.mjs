@@ -73,6 +73,17 @@ await flow("meanwhile", async (stage) => {
   same([old, await bob.locator("time").filter({ hasText: /^in / }).count()], [false, 0], "a page with a refused answer no longer says what was so before");
   same(await bob.getByLabel("Feedback").inputValue(), "My words", "and keeps what was written");
 
+  // What came back by an undo, when somebody else answers first.
+  const again = await deliver({ headline: "Taken back" });
+  await opened(ann, `/items/${again}`);
+  await ann.getByLabel("Feedback").fill("My reasons");
+  await ann.locator(".verdicts").getByRole("button", { name: "Approve" }).click();
+  await Promise.all([ann.waitForResponse("**/api/v1/events"), ann.locator(".standing").getByRole("button", { name: "Undo" }).click()]);
+  await ann.locator("#answer").waitFor();
+  await respond(again, "bob", { status: "approved" });
+  await ann.locator(".item .standing").getByText("bob approved this").waitFor();
+  same(await ann.getByLabel("Feedback").inputValue(), "My reasons", "what came back by an undo stays when somebody else answers");
+
   // The agent goes on.
   const put = await deliver({ type: "question", headline: "Put aside" });
   await respond(late, "ann", { status: "approved" });
