@@ -97,8 +97,9 @@ impl Checker for Gates {
             Event::GateResolved(e) => self.resolved(e),
             // Time while nobody could answer does not count.
             Event::RecoveryCompleted(e) => {
-                for at in self.pending.values_mut().flatten() {
-                    at.0 += e.downtime_us as i64;
+                let waiting = self.pending.values_mut();
+                for until in waiting.filter_map(|asked| asked.until.as_mut()) {
+                    until.0 += e.downtime_us as i64;
                 }
                 Ok(())
             }
