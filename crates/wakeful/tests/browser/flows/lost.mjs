@@ -9,6 +9,7 @@ const WORDS = "No connection. Trying again…";
 await flow("lost", async (stage) => {
   stage.guard.expect("net::ERR_");
   const item = await deliver({ headline: "An item" });
+  const held = await deliver({ headline: "Held when it was lost" });
   const list = await stage.window({ as: "ann" });
   await Promise.all([list.waitForResponse("**/api/v1/events"), list.goto("/")]);
   const beside = await list.context().newPage();
@@ -22,7 +23,6 @@ await flow("lost", async (stage) => {
   for (const [page, what] of tabs) same(await line(page).isVisible(), false, `while there is a connection nothing is said, on ${what}`);
 
   // An answer that its author could still undo.
-  const held = await deliver({ headline: "Held when it was lost" });
   const author = await list.context().newPage();
   await respond(held, "ann", { status: "approved", hold_seconds: 30 });
   await author.goto(`/items/${held}`);
