@@ -4,13 +4,14 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod devices;
 mod entering;
 mod limits;
 mod presence;
 mod proxied;
 mod python;
 mod relaying;
-mod rest;
+
 mod scene;
 mod secrecy;
 mod soak;
