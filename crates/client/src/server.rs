@@ -41,21 +41,16 @@ fn unreached(error: &reqwest::Error) -> String {
     }
 }
 
-fn speaks_no_tls(error: &reqwest::Error) -> bool {
-    let no_tls = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
-    let mut cause: &dyn std::error::Error = error;
-    loop {
-        // An I/O error does not name what it holds as its source.
-        let held = cause.downcast_ref::<std::io::Error>();
-        let held = held.and_then(|error| error.get_ref()?.downcast_ref());
-        if held == Some(&no_tls) {
-            return true;
-        }
-        match cause.source() {
-            Some(deeper) => cause = deeper,
-            None => return false,
-        }
-    }
+/// An I/O error does not name what it holds as its source, so both ways are followed.
+fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    use rustls::{Error::InvalidMessage, InvalidMessage::InvalidContentType};
+    let held = error.downcast_ref::<std::io::Error>();
+    let held = held.and_then(std::io::Error::get_ref);
+    matches!(
+        error.downcast_ref(),
+        Some(InvalidMessage(InvalidContentType))
+    ) || held.is_some_and(|held| speaks_no_tls(held))
+        || error.source().is_some_and(speaks_no_tls)
 }
 
 /// What went wrong at the bottom: each cause above it says the same address again.

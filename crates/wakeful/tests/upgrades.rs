@@ -233,9 +233,9 @@ async fn data_of_the_version_before_ended_keys_were_forgotten_opens_migrates_ver
     const HELD: &str = "e09ff43d-7206-4a8a-bdd8-ad90a673942e";
     const WAITS: &str = "f9c4239f-597b-4676-9dca-6ba702a46525";
     let mut house = moved_in("schema-8");
-    // Before anything is migrated, too.
-    assert_eq!(verify(house.data())["entries"], 40);
+    // Its views have keys that are forgotten now: the start makes them anew.
     house.serve().await;
+    assert_eq!(verify(house.data())["verified"], true);
     goes_on(&house, ANN, WRITER, [REDIRECTED, ERASED, HELD, WAITS]).await;
     // One that works, and the ten of thirteen that were revoked last.
     let keys = house.json(&["key", "list"]);

@@ -99,7 +99,7 @@ impl Checker for Gates {
             Event::RecoveryCompleted(e) => {
                 let waiting = self.pending.values_mut();
                 for until in waiting.filter_map(|asked| asked.until.as_mut()) {
-                    until.0 += e.downtime_us as i64;
+                    until.0 = until.0.saturating_add(e.downtime_us as i64);
                 }
                 Ok(())
             }

@@ -165,6 +165,7 @@ impl Model {
         let by = downtime_us as i64;
         for space in &mut self.spaces {
             space.since.0 += by;
+            space.unbound_since.iter_mut().for_each(|at| at.0 += by);
             space.grace_ends.iter_mut().for_each(|ends| ends.0 += by);
         }
         for question in &mut self.gates {

@@ -138,6 +138,7 @@ impl Past {
             }
             _ => {}
         }
+        workspace::binding::apply(&mut self.run, &entry.event);
         if is_own {
             workspace::apply::heard(&mut self.run, self.id, entry.time);
         }

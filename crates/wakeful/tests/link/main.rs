@@ -11,7 +11,6 @@ mod presence;
 mod proxied;
 mod python;
 mod relaying;
-
 mod scene;
 mod secrecy;
 mod soak;
