@@ -113,7 +113,7 @@ impl Human {
 /// Someone who may answer: an active owner or reviewer, by name. No agent key
 /// and no socket gives one.
 #[derive(Clone, Debug)]
-pub struct Decider(pub Person);
+pub struct Decider(Person);
 
 /// Someone with an account token: not a page, and not a session.
 #[derive(Clone, Debug)]
@@ -442,6 +442,10 @@ fn denied_as(app: &App, denied: Denied, what: String, detail: &str) -> Problem {
 }
 
 impl Decider {
+    pub fn into_person(self) -> Person {
+        self.0
+    }
+
     /// Someone at a page who asked for `what`.
     pub fn at_page(app: &App, signed: &Signed, what: String) -> Result<Decider, Problem> {
         let presented = signed.presented();

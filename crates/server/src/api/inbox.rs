@@ -236,10 +236,11 @@ async fn refuse(app: &App, item: ItemId, refusal: Refusal) -> Problem {
 
 pub async fn respond(
     State(app): State<App>,
-    Decider(person): Decider,
+    decider: Decider,
     Path(id): Path,
     body: Unread,
 ) -> Result<Response, Problem> {
+    let person = decider.into_person();
     let bytes = body.bytes(&app, person.name(), RESPOND_BYTES).await?;
     let request = Request::parse(&bytes)?;
     let item = item_id(&id)?;
@@ -269,9 +270,10 @@ pub async fn respond(
 
 pub async fn undo(
     State(app): State<App>,
-    Decider(person): Decider,
+    decider: Decider,
     Path(id): Path,
 ) -> Result<StatusCode, Problem> {
+    let person = decider.into_person();
     let item = item_id(&id)?;
     let name = person.name().to_owned();
     match app.engine.submit(Inbox::Undo { person, item }).await {

@@ -19,8 +19,8 @@ use super::{Draft, again};
 
 /// The person who sent a form to this path, if they may answer.
 pub fn person(app: &App, signed: &Signed, path: &str) -> Result<Person, Problem> {
-    let Decider(person) = Decider::at_page(app, signed, format!("POST {path}"))?;
-    Ok(person)
+    let decider = Decider::at_page(app, signed, format!("POST {path}"))?;
+    Ok(decider.into_person())
 }
 
 pub fn not_yours(problem: Problem) -> Response {
