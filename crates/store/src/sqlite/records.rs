@@ -62,7 +62,8 @@ fn unknown(row: &DeliveryRow) -> Option<(&'static str, u8)> {
 
 fn unknown_code(id: Uuid, (column, code): (&'static str, u8)) -> rusqlite::Error {
     damaged(format!(
-        "deliveries: the {column} of {id} is {code}, which this version does not know"
+        "deliveries: the {column} of {id} is {code}, which this version does not know; \
+         run `wakeful trail verify`"
     ))
 }
 
