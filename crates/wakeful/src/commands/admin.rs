@@ -132,12 +132,8 @@ pub async fn user(place: &Place, command: User) -> Result<Ending> {
 
 /// Changes a person's role or state, and says if it is as it was before.
 async fn change(place: &Place, name: &str, field: &str, to: &str) -> Result<Ending> {
-    let connection = connect(place, As::Operator).await?;
-    let users = connection.request("GET", "/api/v1/users", &[], None).await;
-    connection.close().await;
-    let users = users?.json();
-    let mut users = users["users"].as_array().into_iter().flatten();
-    let was = users.find(|user| user["name"] == name);
+    let users = known(place, "users").await?;
+    let was = users.iter().find(|user| user["name"] == name);
     let done = match was.is_some_and(|user| user[field] == to) {
         true => format!(
             "Nothing changed: the {field} of {} was {to} already.",
@@ -215,12 +211,23 @@ pub async fn key(place: &Place, command: Key) -> Result<Ending> {
 }
 
 async fn was_revoked(place: &Place, key_id: &str) -> Result<bool> {
+    let keys = known(place, "keys").await?;
+    let was_revoked = |key: &Value| key["key_id"] == key_id && !key["revoked_at"].is_null();
+    Ok(keys.iter().any(was_revoked))
+}
+
+/// What there is of a kind; nothing if the server refuses to say, as it will refuse
+/// the change that is asked for next.
+async fn known(place: &Place, kind: &str) -> Result<Vec<Value>> {
     let connection = connect(place, As::Operator).await?;
-    let reply = connection.request("GET", "/api/v1/keys", &[], None).await;
+    let path = format!("/api/v1/{kind}");
+    let reply = connection.request("GET", &path, &[], None).await;
     connection.close().await;
-    let keys = reply?.json();
-    let mut keys = keys["keys"].as_array().into_iter().flatten();
-    Ok(keys.any(|key| key["key_id"] == key_id && !key["revoked_at"].is_null()))
+    let mut reply = reply?.json();
+    Ok(match reply[kind].take() {
+        Value::Array(all) => all,
+        _ => Vec::new(),
+    })
 }
 
 /// A key may name agents that are yet to come; a misspelled one is told.
