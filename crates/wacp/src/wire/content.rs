@@ -204,7 +204,7 @@ impl Shelf for Taken {
 impl Taken {
     pub(crate) fn strip(self, order: &mut Table) -> Contents {
         let mut whole = Value::Object(std::mem::take(order));
-        let mut inline: Vec<(Hash, Vec<u8>)> = Vec::new();
+        let (mut inline, mut known) = (Vec::new(), BTreeSet::new());
         for (place, bytes) in self.inline.into_inner() {
             let sha256 = sha256(&bytes);
             // Words that no key holds have no place, and are read again.
@@ -217,7 +217,7 @@ impl Taken {
                 Some(words) => *words = json!({"format": Format::Markdown, "sha256": sha256}),
                 None => {}
             }
-            if inline.iter().all(|(known, _)| *known != sha256) {
+            if known.insert(sha256) {
                 inline.push((sha256, bytes));
             }
         }
